@@ -22,7 +22,7 @@ from plurivox.engine.draws import Draws
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.result import Statement
 from plurivox.lenses.alignment.closest import decided_by
-from plurivox.lenses.alignment.pairs import LEAST_ITEMS, wins
+from plurivox.lenses.alignment.sums import LEAST_ITEMS, wins
 from plurivox.report.build import top_findings
 from plurivox.report.parts import Section, findings_of
 

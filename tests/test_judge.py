@@ -19,7 +19,7 @@ from claims import judging
 from claims.rates import Rate, confirmed
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.infer.families import adjust
-from plurivox.lenses.judge.quantities import NAMES, QUANTITIES, Requirement
+from plurivox.lenses.judge.settings import NAMES, QUANTITIES, Requirement
 from plurivox.statistics.ppi import prediction_powered, rater_variance, worth
 from support import Write
 

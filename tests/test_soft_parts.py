@@ -15,7 +15,7 @@ from claims import models as simulated
 from claims.rates import studies
 from plurivox.base.errors import SelectionError
 from plurivox.domain.ratings import Ratings
-from plurivox.lenses.soft.tables import tables
+from plurivox.lenses.soft.result import tables
 from soft_studies import POSTERIOR_MEAN, UNIFORM, VALUES_ONLY, soft
 from support import run_cli
 

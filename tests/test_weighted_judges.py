@@ -17,7 +17,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.weighting import NOT_BOTH
 from plurivox.lenses.judge.biases import weighted_quantiles
-from plurivox.lenses.judge.words import NOT_WEIGHTED
+from plurivox.lenses.judge.verdicts import NOT_WEIGHTED
 from plurivox.statistics.ppi import error_correlation, rater_variance
 from support import run_cli
 

@@ -276,8 +276,7 @@ def test_shuffles_move_weights_with_groups_in_alignment() -> None:
     from plurivox.domain.answers import Answers
     from plurivox.engine.pool import Running
     from plurivox.lenses.alignment.matching import match
-    from plurivox.lenses.alignment.pairs import GroupPairs
-    from plurivox.lenses.alignment.sums import Aligner
+    from plurivox.lenses.alignment.sums import Aligner, GroupPairs
 
     axis = Axis.of(ratings, "g", min_group_size=1)
     grouping, draws = Grouping.of(ratings, axis.codes, len(axis)), Draws.permuted(3, 5)

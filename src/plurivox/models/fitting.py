@@ -21,7 +21,7 @@ from plurivox.models.inputs import Examples, ItemTable
 from plurivox.models.kinds import kind_named
 from plurivox.models.predictor import Predictor, refuse_names, versions
 from plurivox.models.records import Training, TrainingSettings, plain
-from plurivox.models.training import SMOOTHING, Progress, TrainingItems, TrainingRun, constant_loss, repeatable, train
+from plurivox.models.training import SMOOTHING, Progress, TrainingItems, constant_loss, repeatable, train
 
 NO_BETTER = "its loss on held-out items is no lower than that of the same prediction for all, so the texts did not help"
 
@@ -118,7 +118,14 @@ sample_items, sample_ratings
         baseline = constant_loss(kind, to_learn, to_check)
     learned_little = NO_BETTER if run.best.validation_loss >= baseline else ""
     notes = [note for note in (*examples.notes, remark, warning, *run.notes, learned_little) if note]
-    training = _record(run, examples, len(held_out.texts), baseline, time.perf_counter() - begun, unseen, notes)
+    training = Training(
+        n_items=len(examples.texts), n_validation=len(held_out.texts), n_ratings=int(examples.counts.sum()),
+        epochs=len(run.epochs), best_epoch=run.best.number,
+        train_losses=tuple(epoch.train_loss for epoch in run.epochs),
+        validation_losses=tuple(epoch.validation_loss for epoch in run.epochs),
+        best_validation_loss=run.best.validation_loss, baseline_loss=baseline, stopped=run.stopped,
+        seconds=time.perf_counter() - begun, unseen=unseen, notes=tuple(notes),
+    )  # fmt: skip
     ready = network.cpu().double().eval()
     return Predictor(kind.name, ratings.scale, text, columns, item, training, settings, versions(), encoder, ready)
 
@@ -146,26 +153,10 @@ def _unseen(scale: Scale, counts: NDArray[np.int64]) -> tuple[tuple[str, ...], s
     """Return the points that no rating has, and what follows from it."""
     names = [str(label) for label in scale.labels]
     unseen = tuple(name for name, n in zip(names, counts, strict=True) if not n)
+    told, only = "", names[int(counts.argmax())]
     if len(unseen) == len(names) - 1:
-        only = names[int(counts.argmax())]
         told = f"all training ratings are {only}: texts cannot be distinguished, and {only} is predicted for all"
-        return unseen, told
-    if unseen:
+    elif unseen:
         shown = " or ".join(unseen[:8]) + (" …" if len(unseen) > 8 else "")
         told = f"no training rating is {shown}: when to expect it cannot be learned, and it will rarely be predicted"
-        return unseen, told
-    return unseen, ""
-
-
-def _record(
-    run: TrainingRun, examples: Examples, n_held_out: int, baseline: float, seconds: float, unseen: tuple[str, ...],
-    notes: Sequence[str],
-) -> Training:  # fmt: skip
-    return Training(
-        n_items=len(examples.texts), n_validation=n_held_out, n_ratings=int(examples.counts.sum()),
-        epochs=len(run.epochs), best_epoch=run.best.number,
-        train_losses=tuple(epoch.train_loss for epoch in run.epochs),
-        validation_losses=tuple(epoch.validation_loss for epoch in run.epochs),
-        best_validation_loss=run.best.validation_loss, baseline_loss=baseline, stopped=run.stopped, seconds=seconds,
-        unseen=unseen, notes=tuple(notes),
-    )  # fmt: skip
+    return unseen, told

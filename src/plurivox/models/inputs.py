@@ -38,10 +38,12 @@ class ItemTable:
     ) -> ItemTable:
         """Read the columns from any frame, and check that each item occurs once."""
         table = to_polars(frame)
-        for name, role, argument in ((item, "the ids", "item"), (text, "the texts", "text")):
-            _require(table.columns, name, role, argument, source)
-        for name in context:
-            _require(table.columns, name, "context", "context", source)
+        wanted = [(item, "the ids", "item"), (text, "the texts", "text")]
+        wanted += [(name, "context", "context") for name in context]
+        for name, role, argument in wanted:
+            if name not in table.columns:
+                hint = f"Name it with {argument}= or --{argument}."
+                raise no_column(name, table.columns, source, hint, role=f" with {role}", most=20)
         if not table.height:
             raise InputError("there are no items", source=source, hint="Give one row per item.")
         own, *turns = (_texts(table[name], source) for name in (text, *context))
@@ -63,23 +65,15 @@ class ItemTable:
             rows = repeated & (self.keys == first).to_numpy()
             others = self.keys.filter(pl.Series(repeated)).n_unique() - 1
             also = f", as {'is' if others == 1 else 'are'} {others:,} other{'s' * (others > 1)}" if others else ""
-            raise DuplicateError(
-                f"item {first!r} occurs more than once{also}",
-                column=self.ids.name,
-                **self._where(rows),
-                hint="Keep one row per item.",
-            )
+            problem, place = f"item {first!r} occurs more than once{also}", self._where(rows)
+            raise DuplicateError(problem, column=self.ids.name, **place, hint="Keep one row per item.")
 
     def complete(self) -> list[str]:
         """Return the texts, or raise if one is missing."""
         blank = np.array([text is None for text in self.texts])
         if blank.any():
-            raise InputError(
-                "the text is missing",
-                column=self.column,
-                **self._where(blank),
-                hint="Fill it in, or leave out the row.",
-            )
+            hint = "Fill it in, or leave out the row."
+            raise InputError("the text is missing", column=self.column, **self._where(blank), hint=hint)
         return [text for text in self.texts if text is not None]
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
@@ -105,12 +99,11 @@ class Examples:
         has_text = np.array([text is not None for text in table.texts])
         _refuse_too_few(ratings, table, has_text, row_rated)
         n_rated, n_rows = int(rated.sum()), len(place)
+        absent, have = n_rated - int(row_rated.sum()), ("has", "have")
         notes = (
-            _left_out(
-                n_rated - int(row_rated.sum()), n_rated, "rated item", ("is", "are"), "not in the table of items"
-            ),
-            _left_out(int((row_rated & ~has_text).sum()), n_rated, "rated item", ("has", "have"), "no text"),
-            _left_out(int((~row_rated).sum()), n_rows, "item of the table", ("has", "have"), "no rating"),
+            _left_out(absent, n_rated, "rated item", ("is", "are"), "not in the table of items"),
+            _left_out(int((row_rated & ~has_text).sum()), n_rated, "rated item", have, "no text"),
+            _left_out(int((~row_rated).sum()), n_rows, "item of the table", have, "no rating"),
         )
         used = table.keys.to_frame("key").with_row_index("row").filter(pl.Series(row_rated & has_text))
         rows = used.sort("key")["row"].to_list()
@@ -164,18 +157,11 @@ def turns_of(given: Any) -> Turns:
     return tuple(str(turn) for turn in several if turn is not None and str(turn).strip())
 
 
-def _require(columns: Sequence[str], name: str, role: str, argument: str, source: str) -> None:
-    if name not in columns:
-        hint = f"Name it with {argument}= or --{argument}."
-        raise no_column(name, columns, source, hint, role=f" with {role}", most=20)
-
-
 def _texts(column: pl.Series, source: str) -> list[str | None]:
     """Return a column as text; blank is None."""
     if column.dtype == pl.Object or column.dtype == pl.Binary or column.dtype.is_nested():
-        raise ColumnError(
-            f"it holds {column.dtype} instead of text", source=source, column=column.name, hint="Give one text per row."
-        )
+        problem = f"it holds {column.dtype} instead of text"
+        raise ColumnError(problem, source=source, column=column.name, hint="Give one text per row.")
     return [text if text is not None and text.strip() else None for text in id_texts(column)]
 
 
@@ -190,12 +176,8 @@ def _left_out(n: int, total: int, what: str, verbs: tuple[str, str], why: str) -
 def _refuse_too_few(ratings: Ratings, table: ItemTable, has_text: NDArray[np.bool_], rated: NDArray[np.bool_]) -> None:
     """Raise unless two items have both text and ratings."""
     if not has_text.any():
-        raise InputError(
-            "no item has a text",
-            source=table.source,
-            column=table.column,
-            hint="Name the column of texts with text= or --text.",
-        )
+        hint = "Name the column of texts with text= or --text."
+        raise InputError("no item has a text", source=table.source, column=table.column, hint=hint)
     if not len(ratings):
         raise InputError("there are no ratings", source=ratings.intake.source, hint="Give ratings of the items.")
     n = int((has_text & rated).sum())

@@ -114,14 +114,8 @@ class Predictor:
         require_scale(self.scale, as_scale(scale), self.kind)
         columns = self.context if context is None else (context,) if isinstance(context, str) else tuple(context)
         self._refuse_context(bool(columns))
-        table = ItemTable.read(
-            items,
-            text=self.text if text is None else text,
-            context=columns,
-            item=self.item if item is None else item,
-            source=source,
-            locate=locate,
-        )
+        own, ids = self.text if text is None else text, self.item if item is None else item
+        table = ItemTable.read(items, text=own, context=columns, item=ids, source=source, locate=locate)
         shares = self._shares(table.complete(), table.contexts, progress)
         frame = pl.DataFrame({"model": pl.repeat(name or self.kind, len(table.ids), eager=True), "item": table.ids})
         return frame.with_columns(pl.Series(str(label), shares[:, at]) for at, label in enumerate(self.scale.labels))
@@ -161,16 +155,10 @@ class Predictor:
         that the model knows, and no raters.
         """
         about = {
-            "kind": self.kind,
-            "scale": self.scale.to_dict(),
-            "text": self.text,
-            "context": list(self.context),
-            "item": self.item,
-            "settings": asdict(self.settings),
-            "training": asdict(self.training),
-            "versions": dict(self.versions),
-            "vocabulary": self._encoder.to_dict(),
-        }
+            "kind": self.kind, "scale": self.scale.to_dict(), "text": self.text, "context": list(self.context),
+            "item": self.item, "settings": asdict(self.settings), "training": asdict(self.training),
+            "versions": dict(self.versions), "vocabulary": self._encoder.to_dict(),
+        }  # fmt: skip
         state = self._network.state_dict()
         return write(folder, about, {name: tensor.float().contiguous() for name, tensor in state.items()})
 
@@ -262,22 +250,14 @@ def require_scale(found: Scale, wanted: Scale | None, source: str) -> None:
     if wanted is None:
         return
     mine, theirs = ([text_of(label) for label in scale.labels] for scale in (found, wanted))
-    if mine != theirs:
-        raise ScaleError(
-            f"the model is on the scale {found}, not on {wanted}",
-            source=source,
-            hint="Train one on the scale you need.",
-        )
-    if found.values != wanted.values:
-        raise ScaleError(
-            f"the points of the model have the values {_shown(found)}, not {_shown(wanted)}",
-            source=source,
-            hint="Train one on the scale you need.",
-        )
-
-
-def _shown(scale: Scale) -> str:
-    return ", ".join(f"{value:g}" for value in scale.values[:12]) + (", …" if len(scale) > 12 else "")
+    if mine == theirs and found.values == wanted.values:
+        return
+    problem = f"the model is on the scale {found}, not on {wanted}"
+    if mine == theirs:
+        more = ", …" if len(found) > 12 else ""
+        own, other = (", ".join(f"{value:g}" for value in one.values[:12]) + more for one in (found, wanted))
+        problem = f"the points of the model have the values {own}, not {other}"
+    raise ScaleError(problem, source=source, hint="Train one on the scale you need.")
 
 
 # Saving ---------------------------------------------------------------------------------------------------------------

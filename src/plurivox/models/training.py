@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -88,13 +88,9 @@ def repeatable(seed: int, device: torch.device) -> Iterator[None]:
 
 
 def train(
-    network: nn.Module,
-    kind: ModelKind,
-    learned: TrainingItems,
-    held_out: TrainingItems,
-    settings: TrainingSettings,
+    network: nn.Module, kind: ModelKind, learned: TrainingItems, held_out: TrainingItems, settings: TrainingSettings,
     progress: Progress | None,
-) -> TrainingRun:
+) -> TrainingRun:  # fmt: skip
     """Train until the validation loss stops improving, and leave the network at its best.
 
     Ctrl-C ends it early; before the first epoch is over there is nothing to keep, and it is passed on.
@@ -107,7 +103,8 @@ def train(
     mark, marked = math.inf, 0  # the last loss that was worth waiting for, and its epoch
     try:
         for number in range(1, settings.epochs + 1):
-            train_loss = _learn(network, kind, learned, optimizer, shuffled, settings.batch)
+            own = batches(learned.inputs, shuffled, settings.batch)
+            train_loss = _gone_through(network, kind, learned, own, optimizer)
             loss = mean_loss(network, kind, held_out)
             if not (math.isfinite(train_loss) and math.isfinite(loss)):
                 stopped = "early"
@@ -139,13 +136,30 @@ def train(
 
 def mean_loss(network: nn.Module, kind: ModelKind, part: TrainingItems) -> float:
     """Return the mean loss of all items of a part, without learning from them."""
-    network.eval()
+    rows = np.split(np.arange(len(part.inputs)), range(AT_ONCE, len(part.inputs), AT_ONCE))
+    return _gone_through(network, kind, part, rows)
+
+
+def _gone_through(
+    network: nn.Module, kind: ModelKind, part: TrainingItems, rows: Sequence[NDArray[np.int64]],
+    optimizer: torch.optim.Optimizer | None = None,
+) -> float:  # fmt: skip
+    """Go once through batches of a part, and return the mean loss on the way; with an optimizer, learn from them."""
+    network.train(optimizer is not None)
     total = weight = 0.0
-    with torch.no_grad():
-        for first in range(0, len(part.inputs), AT_ONCE):
-            rows = np.arange(first, min(first + AT_ONCE, len(part.inputs)))
-            losses, weights = _losses(network, kind, part, rows)
-            total += float((losses * weights).sum())
+    with torch.set_grad_enabled(optimizer is not None):
+        for batch in rows:
+            chosen = torch.as_tensor(batch, device=part.targets.device)
+            targets, weights = part.targets[chosen], part.weights[chosen]
+            losses = kind.distance(targets, log_shares(network, part.inputs, batch, targets))
+            if optimizer is None:
+                total += float((losses * weights).sum())
+            else:
+                loss = (losses * weights).sum() / weights.sum()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                total += float(loss.detach()) * float(weights.sum())
             weight += float(weights.sum())
     return total / weight
 
@@ -164,28 +178,6 @@ def log_shares(network: nn.Module, inputs: Inputs, rows: NDArray[np.int64], like
     return found
 
 
-def _learn(
-    network: nn.Module,
-    kind: ModelKind,
-    part: TrainingItems,
-    optimizer: torch.optim.Optimizer,
-    shuffled: np.random.Generator,
-    batch: int,
-) -> float:
-    """Go once through all items in random order, and return their mean loss on the way."""
-    network.train()
-    total = weight = 0.0
-    for rows in batches(part.inputs, shuffled, batch):
-        losses, weights = _losses(network, kind, part, rows)
-        loss = (losses * weights).sum() / weights.sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        total += float(loss.detach()) * float(weights.sum())
-        weight += float(weights.sum())
-    return total / weight
-
-
 def batches(inputs: Inputs, shuffled: np.random.Generator, batch: int) -> list[NDArray[np.int64]]:
     """Divide all items into batches at random; sequences of similar length are put together, for less padding."""
     order = shuffled.permutation(len(inputs))
@@ -195,11 +187,3 @@ def batches(inputs: Inputs, shuffled: np.random.Generator, batch: int) -> list[N
         order = np.concatenate([pool[np.argsort(sizes[pool], kind="stable")] for pool in pools])
     found = [order[first : first + batch] for first in range(0, len(order), batch)]
     return [found[at] for at in shuffled.permutation(len(found))]
-
-
-def _losses(network: nn.Module, kind: ModelKind, part: TrainingItems, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-    """Return the loss of each of some items and how much it counts."""
-    chosen = torch.as_tensor(rows, device=part.targets.device)
-    targets = part.targets[chosen]
-    predicted = log_shares(network, part.inputs, rows, targets)
-    return kind.distance(targets, predicted), part.weights[chosen]

@@ -103,19 +103,17 @@ class Voices(NamedTuple):
 
     def place(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of these voices, in their order, each with the number of its ``voice`` and its name."""
-        own = pl.DataFrame(
-            [(*voice, at, label) for at, (voice, label) in enumerate(zip(self.keys, self.labels, strict=True))],
-            schema={"model": pl.String, "prompt": pl.String, "voice": pl.Int64, "who": pl.String},
-            orient="row",
-        )
+        lines = [(*voice, at, label) for at, (voice, label) in enumerate(zip(self.keys, self.labels, strict=True))]
+        schema = {"model": pl.String, "prompt": pl.String, "voice": pl.Int64, "who": pl.String}
+        own = pl.DataFrame(lines, schema=schema, orient="row")
         return own.join(frame, on=["model", "prompt"], how="inner", maintain_order="left_right")
 
     def words(self, which: str = "those closest to all raters") -> str:
         """Say how many are shown, if not all, and what they are compared with."""
         shown = len(self.keys) - self.beside
         text = "" if shown >= self.total else f"{shown:,} of {self.total:,} models shown, {which}. "
-        return text + ("Reference: answers without judgement; of constants, the closest to all raters. "
-                       if self.beside else "")  # fmt: skip
+        of = "Reference: answers without judgement; of constants, the closest to all raters. "
+        return text + of if self.beside else text
 
 
 def tidy(frame: pl.DataFrame) -> pl.DataFrame:
@@ -209,13 +207,11 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
     voices, data = _states(found, subset, max_models)
     rows = Rows.listed(voices.labels)
     used = [state for state in _STATES if state == "answered" or data.filter(state=state)["items"].sum()]
-    scored = [
-        f"{one['items']:,} of {one['rated items']:,}" for one in data.filter(state="answered").iter_rows(named=True)
-    ]
-    ends = pl.col("share").cum_sum().over("voice")
-    data = data.with_columns(row=pl.col("voice"))
+    data, ends = data.with_columns(row=pl.col("voice")), pl.col("share").cum_sum().over("voice")
     placed = data.filter(pl.col("state").is_in(used)).with_columns(start=ends - pl.col("share"), end=ends)
-    whole = data.filter(state="answered").with_columns(scored=pl.Series(scored, dtype=pl.String))
+    whole = data.filter(state="answered")
+    scored = [f"{n:,} of {rated:,}" for n, rated in whole.select("items", "rated items").iter_rows()]
+    whole = whole.with_columns(scored=pl.Series(scored, dtype=pl.String))
     if defined(placed, "share").is_empty():
         return saying(title, "There are no rated items.")
     legend = rows.legend(used, symbolType="square")
@@ -232,8 +228,10 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
     text = Chart.of(whole).mark("text", align="left", color=INK, fontSize=11)
     beside = text.encode(y=rows.y(), x={"value": width + 10}, text="scored:N")
     chart = layer(bars, beside).properties(width=width, height=rows.height)
-    said = "Next to each bar: answered items out of all rated ones. "
-    return themed(chart, title, voices.words("those that answered least") + said + _charged(used))
+    said = f"{voices.words('those that answered least')}Next to each bar: answered items out of all rated ones. "
+    if {"refused", "unreadable"} & set(used):
+        said += "Refused and unreadable answers cost the whole scale in ADA-Met; failed and missing ones cost nothing. "
+    return themed(chart, title, said)
 
 
 @once
@@ -290,9 +288,8 @@ def _dots(found: Alignment, statistic: str, axis: str | None, max_rows: int) -> 
     if frame.height <= max_rows:
         return voices, frame, ""
     known = frame.with_columns(value).filter(pl.col("value").is_not_null() | (pl.col("axis") == ALL))
-    keys = ["voice", "axis"]
-    ends = (pl.int_range(pl.len()).over(keys) == 0) | (pl.int_range(pl.len(), 0, -1).over(keys) == 1)
-    outer = known.filter(ends)
+    first, last = pl.int_range(pl.len()) == 0, pl.int_range(pl.len(), 0, -1) == 1
+    outer = known.filter((first | last).over("voice", "axis"))
     if outer.height <= max_rows:
         return voices, outer, "Only the closest and the farthest group of each axis are shown. "
     return voices, frame.filter(pl.col("axis") == ALL), "Groups do not fit; the heat map shows them. "
@@ -307,12 +304,10 @@ def _dot_rows(drawn: pl.DataFrame, voices: Voices) -> tuple[pl.DataFrame, list[s
         if axis == ALL:
             bold.append(at)
             names.append(voices.labels[voice])
+        elif not several or CROSS in axis:  # the names of groups of a crossing contain their attributes' values
+            names.append(shorten(group, fitting()))
         else:
-            told_by_name = (
-                not several or CROSS in axis
-            )  # the names of groups of a crossing contain their attributes' values
-            short = f"{shorten(group, fitting(22))} ({shorten(axis, fitting(12))})"
-            names.append(shorten(group, fitting()) if told_by_name else short)
+            names.append(f"{shorten(group, fitting(22))} ({shorten(axis, fitting(12))})")
     placed = drawn.with_columns(
         row=pl.int_range(pl.len()), of=pl.when(pl.col("axis") == ALL).then(pl.lit(ALL_RATERS)).otherwise(pl.lit(_GROUP))
     )
@@ -326,17 +321,10 @@ def _states(found: Alignment, subset: str, max_models: int | None) -> tuple[Voic
     voices = Voices.listed([Voice(*pair) for pair in own.select("model", "prompt").iter_rows()], max_models)
     long = own.unpivot(list(_STATES), index=["model", "prompt", "n_items"], variable_name="state", value_name="items")
     long = long.with_columns(share=pl.col("items") / pl.col("n_items")).rename({"n_items": "rated items"})
-    placed = voices.place(long.select("model", "prompt", "state", "items", "rated items", "share"))
-    return voices, placed
+    return voices, voices.place(long.select("model", "prompt", "state", "items", "rated items", "share"))
 
 
 def _distances(found: Alignment, voices: Voices) -> pl.DataFrame:
     counted = found.distances().rename({"n_items": "items"})
     share = pl.col("items") / pl.col("items").sum().over("model", "prompt")
     return voices.place(counted.with_columns(share=share))
-
-
-def _charged(used: list[str]) -> str:
-    if not {"refused", "unreadable"} & set(used):
-        return ""
-    return "Refused and unreadable answers cost the whole scale in ADA-Met; failed and missing ones cost nothing. "

@@ -48,6 +48,8 @@ _READABLE = 27  # pixels that a cell needs for its number
 _LABEL = 22
 _LEAST_RANGE = 0.15
 _MARGIN = {"margin at equal sizes": "lead at equal sizes"}
+_SLANTED = {"labelAngle": -45, "labelAlign": "right", "labelBaseline": "middle", "orient": "bottom"}
+_KEYS = ["model", "prompt", "axis", "group"]
 _CLOSEST = "the closest group of each model and axis, comparing each pair of groups on the items that both rated"
 
 
@@ -92,12 +94,8 @@ def alignment_heat(
     cells = _heat_cells(found, voices, axis, statistic, max_groups)
     if defined(cells, "value").is_empty():
         return saying(title, "No model has a value: no rated item has a readable answer.")
-    marked = cells.with_columns(
-        text=pl.format(
-            "{}{}", pl.col("value").map_elements(g.two_decimals, pl.String),
-            pl.col("claim").fill_null(False).replace_strict({True: "*", False: ""}),
-        ),
-    )  # fmt: skip
+    star = pl.when(pl.col("claim").fill_null(False)).then(pl.lit("*")).otherwise(pl.lit(""))
+    marked = cells.with_columns(text=pl.format("{}{}", pl.col("value").map_elements(g.two_decimals, pl.String), star))
     told = ("who", "group", "axis", "value", "ci low", "ci high", "p", "p corrected", "items")
     colours = AGREEMENT if statistic == "xrr" else _range(values_of(found, statistic)["value"])  # one for all axes
     chart = _matrix(marked, voices.labels, colours, tips(*told, names={"value": name}), legend=name)
@@ -125,16 +123,14 @@ def alignment_wins(
     if g.names_raters(axis):
         return saying(title, "Individual raters are not listed by name.")
     if defined(cells, "wins").is_empty():
-        why = "Items were not resampled." if cells.height else "There are no two groups to compare."
-        return saying(title, why)
+        return saying(title, "Items were not resampled." if cells.height else "There are no two groups to compare.")
     marked = cells.with_columns(value=pl.col("wins"), text=pl.col("wins").map_elements(_percent, pl.String))
     told = ("who", "group", "wins", "margin", "margin at equal sizes", "raters")
     tooltip = tips(*told, names={"wins": "closest in", "margin": "lead over the next", **_MARGIN})
     chart = _matrix(marked, voices.labels, (0.0, 1.0), tooltip, legend="share of draws")
-    many = _shown_groups(found, cells, [axis])
     text = f"Share of {found.settings['bootstrap']:,} draws of items in which a group is closest; ties are shared. "
-    hidden = withheld_on(found, [axis])
-    return themed(chart, title, voices.words() + many + text + f"Framed: {_CLOSEST}. " + hidden)
+    text = f"{voices.words()}{_shown_groups(found, cells, [axis])}{text}Framed: {_CLOSEST}. "
+    return themed(chart, title, text + withheld_on(found, [axis]))
 
 
 @once
@@ -187,28 +183,24 @@ def _items(
     ordered = titled("items, from the lowest mean rating to the highest", step * n)
     axis = {"title": ordered, "labels": False, "ticks": False, "domain": False}
     if step >= _READABLE - 12 and labels is not None:
-        slanted = {"labelAngle": -45, "labelAlign": "right", "labelBaseline": "middle", "orient": "bottom"}
-        axis = row_axis(labels, **slanted)
-    across = {"domain": list(range(n)), "paddingInner": 0.04 if step > 9 else 0, "paddingOuter": 0}
-    down = {"domain": list(range(len(rows))), "paddingInner": 0.04, "paddingOuter": 0}
+        axis = row_axis(labels, **_SLANTED)
     ends = {
         "domain": [values[0], (values[0] + values[-1]) / 2, values[-1]], "range": [LOW_HUE, MIDDLE_HUE, HIGH_HUE],
         "interpolate": "rgb",
     }  # fmt: skip
     key = {"title": "point of the scale", "gradientLength": 120, "tickCount": 4}
     told = tips("who", *told_of(cells), "mean answer", "mean rating", "items", "without an answer", form=".2f")
-    return (
-        Chart.of(cells)
-        .filter("isValid(datum.value)")
-        .mark("rect")
-        .encode(
-            x=field("band:O", scale=across, axis=axis),
-            y=field("voice:O", scale=down, axis=row_axis(rows)),
-            color=field("value:Q", scale=ends, legend=key),
-            tooltip=told,
-        )
-        .properties(width={"step": step}, height={"step": _HIGH})
-    )
+    drawn = Chart.of(cells).filter("isValid(datum.value)").mark("rect").encode(
+        x=field("band:O", scale=_bands(n, 0.04 if step > 9 else 0), axis=axis),
+        y=field("voice:O", scale=_bands(len(rows)), axis=row_axis(rows)),
+        color=field("value:Q", scale=ends, legend=key), tooltip=told,
+    )  # fmt: skip
+    return drawn.properties(width={"step": step}, height={"step": _HIGH})
+
+
+def _bands(n: int, gap: float = 0.04) -> Spec:
+    """Return the scale of rows or columns of cells."""
+    return {"domain": list(range(n)), "paddingInner": gap, "paddingOuter": 0}
 
 
 def _band_words(found: Alignment, sizes: Sequence[int], cells: pl.DataFrame) -> str:
@@ -228,20 +220,10 @@ def _heat_cells(
     found: Alignment, voices: Voices, axis: str | None, statistic: str, max_groups: int | None
 ) -> pl.DataFrame:
     """Return the values of models and groups, and whether a group is the closest, with the test of that."""
-    frame = values_of(found, statistic, axis)
-    closest = found.closest().select(
-        "model",
-        "prompt",
-        "axis",
-        "group",
-        "claim",
-        closest=pl.lit(True),
-        **{"p": "p_value", "p corrected": "p_adjusted"},
-    )
-    keys = ["model", "prompt", "axis", "group"]
-    joined = frame.join(closest, on=keys, how="left", maintain_order="left").with_columns(
-        pl.col("closest").fill_null(False)
-    )
+    tests = {"p": "p_value", "p corrected": "p_adjusted"}
+    closest = found.closest().select(*_KEYS, "claim", closest=pl.lit(True), **tests)
+    joined = values_of(found, statistic, axis).join(closest, on=_KEYS, how="left", maintain_order="left")
+    joined = joined.with_columns(pl.col("closest").fill_null(False))
     shown = [(ALL, ALL_RATERS)]
     for name in axes_of(found, axis):
         shown += [(name, group) for group in _chosen(joined.filter(axis=name), max_groups)]
@@ -249,15 +231,11 @@ def _heat_cells(
 
 
 def _win_cells(found: Alignment, voices: Voices, axis: str, max_groups: int | None) -> pl.DataFrame:
-    own = axes_of(found, axis)
-    keys = ["model", "prompt", "axis", "group"]
-    closest = found.closest().select(*keys, closest=pl.lit(True))
-    frame = (
-        found.standings().filter(pl.col("axis").is_in(own)).join(closest, on=keys, how="left", maintain_order="left")
-    )
-    frame = frame.with_columns(pl.col("closest").fill_null(False)).rename(
-        {"matched": "margin at equal sizes", "n_raters": "raters", "n_items": "items"}
-    )
+    closest = found.closest().select(*_KEYS, closest=pl.lit(True))
+    frame = found.standings().filter(pl.col("axis").is_in(axes_of(found, axis)))
+    frame = frame.rename({"matched": "margin at equal sizes", "n_raters": "raters", "n_items": "items"})
+    frame = frame.join(closest, on=_KEYS, how="left", maintain_order="left")
+    frame = frame.with_columns(pl.col("closest").fill_null(False))
     return voices.place(_only(frame, [(axis, group) for group in _chosen(frame, max_groups)]))
 
 
@@ -276,21 +254,15 @@ def _only(frame: pl.DataFrame, keys: Sequence[tuple[str, str]]) -> pl.DataFrame:
 
 
 class _Panel(NamedTuple):
-    """The cells of one axis: its heading, the labels of its columns, and how wide a column is."""
+    """The cells of one axis: labels of columns, how wide one is, how wide all are, how far labels reach left."""
 
     axis: str
+    heading: str
     groups: list[str]
     labels: list[str]
     step: int
-
-    @property
-    def width(self) -> int:
-        return max(self.step * len(self.groups), pixels([_heading(self.axis)])) + self.overhang
-
-    @property
-    def overhang(self) -> int:
-        """How far slanted labels reach to the left of the cells."""
-        return _overhang(self.labels, self.step)
+    width: int
+    overhang: int
 
 
 def _matrix(
@@ -304,7 +276,9 @@ def _matrix(
         labels = unique_labels(groups, _LABEL)
         beside = 0 if narrow() else _STEP + _GAP + _overhang(labels, 8)  # all raters fit to the left
         step = max(8, min(_STEP, (room - beside) // len(groups)))
-        panels.append(_Panel(str(axis), groups, labels, step))
+        heading, overhang = "" if axis == ALL else shorten(str(axis)), _overhang(labels, step)
+        width = max(step * len(groups), pixels([heading])) + overhang
+        panels.append(_Panel(str(axis), heading, groups, labels, step, width, overhang))
     readable = all(panel.step >= _READABLE for panel in panels)
     colour = _colour(values, None if readable else legend)
     lines: list[list[_Panel]] = []
@@ -317,12 +291,10 @@ def _matrix(
             lines.append([panel])
     drawn = []
     for number, line in enumerate(lines):
-        parts = [
-            _cells(cells, panel, rows if at == 0 else None, len(rows), values, colour, tooltip).properties(
-                name=f"panel_{number}_{at}"
-            )
-            for at, panel in enumerate(line)
-        ]
+        parts = []
+        for at, panel in enumerate(line):
+            part = _cells(cells, panel, rows if at == 0 else None, len(rows), values, colour, tooltip)
+            parts.append(part.properties(name=f"panel_{number}_{at}"))
         drawn.append(hconcat(*parts, spacing=_GAP))
     return vconcat(*drawn, spacing=18)
 
@@ -335,12 +307,9 @@ def _cells(
     placed = cells.filter(axis=panel.axis).with_columns(
         column=pl.col("group").replace_strict(places, return_dtype=pl.Int64)
     )
-    slanted = {"labelAngle": -45, "labelAlign": "right", "labelBaseline": "middle", "orient": "bottom"}
-    across = {"domain": list(range(len(panel.groups))), "paddingInner": 0.04, "paddingOuter": 0}
-    down = {"domain": list(range(n_rows)), "paddingInner": 0.04, "paddingOuter": 0}
     base = Chart.of(placed).encode(
-        x=field("column:O", scale=across, axis=row_axis(panel.labels, **slanted)),
-        y=field("voice:O", scale=down, axis=None if rows is None else row_axis(rows)),
+        x=field("column:O", scale=_bands(len(panel.groups)), axis=row_axis(panel.labels, **_SLANTED)),
+        y=field("voice:O", scale=_bands(n_rows), axis=None if rows is None else row_axis(rows)),
     )
     known = base.filter("isValid(datum.value)")
     layers = [known.mark("rect").encode(color=colour, tooltip=tooltip)]
@@ -350,7 +319,7 @@ def _cells(
         size = 11 if panel.step >= 38 else 9
         layers.append(known.mark("text", fontSize=size, baseline="middle").encode(text="text:N", color=ink))
     frame = known.filter("datum.closest").mark("rect", fill=None, stroke=HIGH_HUE, strokeWidth=2.5)
-    heading = {"text": _heading(panel.axis), "fontSize": 12, "anchor": "start", "frame": "group", "color": INK}
+    heading = {"text": panel.heading, "fontSize": 12, "anchor": "start", "frame": "group", "color": INK}
     return layer(*layers, frame).properties(width={"step": panel.step}, height={"step": _HIGH}, title=heading)
 
 
@@ -359,17 +328,11 @@ def _overhang(labels: Sequence[str], step: int) -> int:
     return max(0, max(round(0.75 * pixels([label]) - (at + 0.5) * step) for at, label in enumerate(labels)))
 
 
-def _heading(axis: str) -> str:
-    return "" if axis == ALL else shorten(axis)
-
-
 def _colour(values: tuple[float, float], legend: str | None) -> Spec:
     low, high = values
     parts = len(SEQUENCE) - 1
-    scale = {
-        "domain": [low + (high - low) * at / parts for at in range(parts + 1)], "range": list(SEQUENCE),
-        "interpolate": "rgb", "clamp": True,
-    }  # fmt: skip
+    stops = [low + (high - low) * at / parts for at in range(parts + 1)]
+    scale = {"domain": stops, "range": list(SEQUENCE), "interpolate": "rgb", "clamp": True}
     key = None if legend is None else {"title": shorten(legend), "gradientLength": 120, "tickCount": 4}
     return field("value:Q", scale=scale, legend=key)
 

@@ -16,8 +16,8 @@ from plurivox.lenses.estimate.measuring import TOGETHER
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.settings import MEAN
 from plurivox.lenses.estimate.words import voices_shown
-from plurivox.lenses.judge.quantities import OF
 from plurivox.lenses.judge.result import JudgeCard
+from plurivox.lenses.judge.settings import OF
 from plurivox.lenses.judge.verdicts import KINDS, MEANING
 from plurivox.plots import groups as g
 from plurivox.plots.layout import (
@@ -81,8 +81,7 @@ def judge_card(found: JudgeCard, model: str | None = None) -> Chart:
     >>> chart.to_dict()["title"]["text"].startswith("model-a can ")
     True
     """
-    voices = _voices(found, model)
-    shown = _shown(found, model)
+    voices, shown = _voices(found, model), _shown(found, model)
     cards = [(_shares(found, voice), _points(found, voice)) for voice in shown]
     names = [[mark[3] for mark in marks] for card in cards for marks in card]
     width = min(Rows.listed(unique_labels(dict.fromkeys(own), _LABEL)).plot_width(_NUMBER) for own in names)
@@ -93,14 +92,12 @@ def judge_card(found: JudgeCard, model: str | None = None) -> Chart:
                    _panel(points, "points of the scale", width)]  # fmt: skip
     chart = vconcat(*panels, spacing=14).properties(resolve={"scale": {"color": "independent", "shape": "independent"}})
     words = (
-        f"{_HOW} Line: 95 % interval over {resampled(found.settings)}, where there is one. Grey strip: how far nine in "
-        "ten raters are off from the others. * certainly off, ** also farther than single raters, after correction. "
+        "ω: share of raters it holds its own against; ρ: share of items it wins or ties against one. Line: 95 % "
+        f"interval over {resampled(found.settings)}, where there is one. Grey strip: how far nine in ten raters are "
+        "off from the others. * certainly off, ** also farther than single raters, after correction. "
     )
     left = f"{len(shown)} of {len(voices)} models shown. " if len(shown) < len(voices) else ""
     return themed(chart, _title(found, voices), left + words)
-
-
-_HOW = "ω: share of raters it holds its own against; ρ: share of items it wins or ties against one."
 
 
 def _voices(found: JudgeCard, model: str | None) -> list[Voice]:
@@ -146,26 +143,22 @@ def _of(found: JudgeCard, voice: Voice, name: str, panel: str) -> list[Mark]:
 
 def _points(found: JudgeCard, voice: Voice) -> list[Mark]:
     """Return the marks of the second panel: distance, and bias for all raters, groups, and parts of the items."""
-    frame = found.biases().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt)
+    frame = found.biases().filter(model=voice.model, prompt=voice.prompt)
     if frame.height > MOST_BIASES:
         whole = (pl.col("axis") == "all") & (pl.col("subset") == "all")
         largest = frame.filter(~whole).sort(pl.col("value").abs(), descending=True).head(MOST_BIASES - 1)
         frame = pl.concat([frame.filter(whole), largest])
     marks = _of(found, voice, "distance", "points")
     for one in frame.iter_rows(named=True):
-        label = f"bias{_where(found, one)}"
+        label = "bias" if one["axis"] == "all" else f"bias, {named(one['axis'], one['group'])}"
+        if one["subset"] != "all":
+            label = f"bias, {named(found.settings['subset'], one['subset'])}"
         if one["humans_low"] is not None:
             marks.append((*voice, "points", label, RATERS, None, one["humans_low"], one["humans_high"], None, "", ""))
         certain = "**" if one["biased"] else "*" if one["shifted"] else ""
         ends = (one["ci_low"], one["ci_high"], one["n_items"], certain, one["note"])
         marks.append((*voice, "points", label, JUDGE, one["value"], *ends))
     return marks
-
-
-def _where(found: JudgeCard, one: dict[str, Any]) -> str:
-    if one["subset"] != "all":
-        return f", {named(found.settings['subset'], one['subset'])}"
-    return "" if one["axis"] == "all" else f", {named(one['axis'], one['group'])}"
 
 
 # Drawing -------------------------------------------------------------------------------------------------------------
@@ -184,10 +177,9 @@ def _panel(marks: list[Mark], title: str, width: int, heading: str = "", *, key:
     told = tips("model", "what", "of", "value", "ci low", "ci high", "items", names=_TOLD)
     line = judge.mark("rule", strokeWidth=2.5, strokeCap="round", clip=True, color=COLOURS[0])
     others = base.filter(f"(datum.of !== {JUDGE!r})").mark("point", filled=True, size=70, opacity=1)
+    known = judge.filter("(datum.why === '')").mark("rule", color=GRID, strokeWidth=1)
     layers = [
-        judge.filter("(datum.why === '')")
-        .mark("rule", color=GRID, strokeWidth=1)
-        .encode(x={"value": 0}, x2={"value": width}),
+        known.encode(x={"value": 0}, x2={"value": width}),
         strips.mark("bar", color=QUIET, opacity=0.22, height=10, clip=True).encode(x=x("ci low"), x2="ci high"),
         vertical(0.0, x, LINE),
         line.encode(x=x("ci low"), x2="ci high"),
@@ -201,9 +193,8 @@ def _panel(marks: list[Mark], title: str, width: int, heading: str = "", *, key:
         return chart
     above = 14 + 16 * -(-len(kinds) // legend_columns(kinds)) if key else 8
     said = lines(heading, full_width() - 50, 12, bold=True)
-    return chart.properties(
-        title={"text": said, "fontSize": 12, "anchor": "start", "frame": "bounds", "color": INK, "offset": above}
-    )
+    look = {"text": said, "fontSize": 12, "anchor": "start", "frame": "bounds", "color": INK, "offset": above}
+    return chart.properties(title=look)
 
 
 def _laid(marks: list[Mark], title: str, width: int) -> tuple[Rows, pl.DataFrame, Any]:
@@ -308,10 +299,8 @@ def estimate_forest(
 
 def _words(result: Estimate, data: pl.DataFrame, drawn: pl.DataFrame, *, several: bool) -> str:
     """Say what lines are, and what is left out."""
-    text = (
-        f"Line: 95 % interval over {resampled(result.settings)}, for {'models' if several else 'the model'} alone over "
-    )
-    text += "items. "
+    text = f"Line: 95 % interval over {resampled(result.settings)}, for {'models' if several else 'the model'} "
+    text += "alone over items. "
     text += "Groups and parts of the items use all judges together. " if several and drawn.height > 1 else ""
     missing = data.height - drawn.height
     text += f"{missing} cannot be estimated. " if missing else ""

@@ -33,14 +33,10 @@ def soft_ranking_data(result: SoftScores, bin: str = ALL) -> pl.DataFrame:  # no
     order = [*_chosen(result, bin), *REFERENCES]
     frame = result.to_frame().filter(axis=ALL, group=ALL, subset=ALL, bin=_known(bin, result))
     place = pl.col("model").replace_strict(order, range(len(order)), default=None, return_dtype=pl.Int64)
-    return (
-        frame.with_columns(place=place, kind=pl.col("statistic").is_in(EMPIRICAL).replace_strict(_KINDS))
-        .filter(pl.col("place").is_not_null())
-        .sort("place", maintain_order=True)
-        .select(
-            "model", "kind", metric=pl.col("statistic").replace_strict(LABELS), score="value", **{"ci low": "ci_low",
-            "ci high": "ci_high"}, rank="rank", items="n_items", ratings="n_ratings", note="note",
-        )
+    frame = frame.with_columns(place=place, kind=pl.col("statistic").is_in(EMPIRICAL).replace_strict(_KINDS))
+    return frame.filter(pl.col("place").is_not_null()).sort("place", maintain_order=True).select(
+        "model", "kind", metric=pl.col("statistic").replace_strict(LABELS), score="value", **{"ci low": "ci_low",
+        "ci high": "ci_high"}, rank="rank", items="n_items", ratings="n_ratings", note="note",
     )  # fmt: skip
 
 
@@ -62,12 +58,10 @@ def soft_ranking(result: SoftScores, bin: str = ALL) -> Chart:  # noqa: A002
     lines = []
     for kind, form in (("empirical", "{}"), ("expected", "E[{}]")):
         names = [form.format(name) for name in columns if form.format(name) in known]
-        panels = [
-            _scores(placed.filter(metric=name), name, rows, grid.width, labels=grid.starts(at)).properties(
-                width=grid.width, height=rows.height, name=f"{kind}_{at}"
-            )
-            for at, name in enumerate(names)
-        ]
+        panels = []
+        for at, name in enumerate(names):
+            part = _scores(placed.filter(metric=name), name, rows, grid.width, labels=grid.starts(at))
+            panels.append(part.properties(width=grid.width, height=rows.height, name=f"{kind}_{at}"))
         if panels:
             lines.append(grid.lines(panels, 14))
     return themed(vconcat(*lines, spacing=14), title, _ranking_words(result, bin, drawn))
@@ -95,10 +89,8 @@ def _scores(placed: pl.DataFrame, name: str, rows: Rows, width: int, *, labels: 
 def _ranking_words(result: SoftScores, bin_: str, drawn: pl.DataFrame) -> str:
     text = _shown_words(result, drawn["model"].unique().to_list())
     text += "" if bin_ == ALL else f"Items with {bin_} ratings. "
-    text += (
-        f"Further left is better. Circles: models, the lowest {LABELS[result.main]} at the top; squares: predictions "
-        "for comparison. "
-    )
+    circles = f"Circles: models, the lowest {LABELS[result.main]} at the top"
+    text += f"Further left is better. {circles}; squares: predictions for comparison. "
     if drawn["ci low"].is_not_null().any():
         text += f"Line: 95 % interval from {result.settings['bootstrap']:,} bootstrap draws of items. "
     endless = sorted({row.model for row in result.rows if row.value == float("inf") and row.subset == bin_})
@@ -111,10 +103,9 @@ def _ranking_words(result: SoftScores, bin_: str, drawn: pl.DataFrame) -> str:
 def soft_by_bin_data(result: SoftScores) -> pl.DataFrame:
     """Return what :func:`soft_by_bin` draws: every score by the number of ratings that items have."""
     shown = [*_chosen(result, ALL), *REFERENCES]
-    frame = result.to_frame().filter(
-        pl.col("axis") == ALL, pl.col("bin").is_in(result.bins), pl.col("model").is_in(shown)
-    )
-    weight = result.prior_weight().select("bin", pl.col("prior_share").alias("share of prior"))
+    known = pl.col("bin").is_in(result.bins), pl.col("model").is_in(shown)
+    frame = result.to_frame().filter(*known, axis=ALL)
+    weight = result.prior_weight().select("bin", **{"share of prior": "prior_share"})
     place = {name: at for at, name in enumerate(result.bins)}
     return frame.join(weight, on="bin", how="left", maintain_order="left").select(
         "model", pl.col("bin").alias("ratings of an item"), pl.col("bin").replace_strict(place).alias("position"),
@@ -146,13 +137,9 @@ def soft_by_bin(result: SoftScores) -> Chart:
 def prior_sensitivity_data(result: SoftScores) -> pl.DataFrame:
     """Return what :func:`prior_sensitivity` draws: expected scores and ranks by the strength of the prior."""
     shown = [*_chosen(result, ALL), *REFERENCES]
-    return (
-        result.sensitivity()
-        .filter(pl.col("model").is_in(shown))
-        .select(
-            "strength", "model", metric=pl.col("statistic").replace_strict(LABELS), score="value", rank="rank",
-            **{"share of prior": "prior_share"},
-        )
+    return result.sensitivity().filter(pl.col("model").is_in(shown)).select(
+        "strength", "model", metric=pl.col("statistic").replace_strict(LABELS), score="value", rank="rank",
+        **{"share of prior": "prior_share"},
     )  # fmt: skip
 
 
@@ -221,12 +208,12 @@ def _scale(name: str, core: pl.Series, around: Sequence[float | None]) -> Spec:
 
 def _encodings(shown: Sequence[str], labels: Sequence[str]) -> Spec:
     """Return the colour, dashes and shape of each prediction: models in colour, the others grey and dashed."""
-    colours, dashes, shapes = [], [], []
-    for number, name in enumerate(shown):
-        beside = name in REFERENCES
-        colours.append(QUIET if beside else COLOURS[number % len(COLOURS)])
-        dashes.append(_DASHES[name] if beside else [1, 0])
-        shapes.append("stroke" if beside else SHAPES[number % len(SHAPES)])
+    each = [
+        (QUIET, _DASHES[name], "stroke") if name in REFERENCES
+        else (COLOURS[number % len(COLOURS)], [1, 0], SHAPES[number % len(SHAPES)])
+        for number, name in enumerate(shown)
+    ]  # fmt: skip
+    colours, dashes, shapes = zip(*each, strict=True)
     return looks("label", labels, legend(labels, symbolSize=100), color=colours, strokeDash=dashes, shape=shapes)
 
 
@@ -275,34 +262,27 @@ def pit_histograms(result: SoftScores) -> Chart:
     data = pit_histograms_data(result)
     if data.is_empty():
         return saying(title, "No item has a rating.")
-    labels = dict(zip(_shown(result), model_labels(_shown(result), 24), strict=True))
+    labels = _labels(result)
     n_bars = data.filter(model=data["model"][0]).height
     top = max(0.2, 1.05 * max(data["ci high"]))
     grid = Grid.of(len(labels), 100, most=3, each=44)
-    panels = []
+    told, panels = tips("model", "from", "to", "share", "ci low", "ci high", form=".2f", names=_PIT), []
     for at, (model, label) in enumerate(labels.items()):
         base = Chart.of(data.filter(model=model))
         y = field("share:Q", title="share of ratings" if grid.starts(at) else None,
                   scale={"domain": [0, top], "nice": False}, axis={"format": "%", "tickCount": 4})  # fmt: skip
         x = field("from:Q", title="PIT", scale={"domain": [0, 1]}, axis={"tickCount": 3})
-        middle = field("middle:Q")
         bars = base.mark("bar", color=COLOURS[0], opacity=0.75, stroke=GRID, strokeWidth=1)
         halfway = [{"calculate": "(datum.from + datum.to) / 2", "as": "middle"}]
         ends = base.properties(transform=halfway).mark("rule", strokeWidth=1.5, color=QUIET)
         fair = Chart.of([{"fair": 1 / n_bars}]).mark("rule", color=QUIET, strokeDash=[4, 3])
         layers = [
-            bars.encode(
-                x=x,
-                x2="to",
-                y=y,
-                y2={"datum": 0},
-                tooltip=tips("model", "from", "to", "share", "ci low", "ci high", form=".2f", names=_PIT),
-            ),
-            ends.encode(x=middle, y="ci low:Q", y2="ci high"),
+            bars.encode(x=x, x2="to", y=y, y2={"datum": 0}, tooltip=told),
+            ends.encode(x=field("middle:Q"), y="ci low:Q", y2="ci high"),
             fair.encode(y="fair:Q"),
         ]
         panels.append(panel(layer(*layers), label, at, grid.width, 130))
-    text = _words(result) + (
+    text = _shown_words(result, _shown(result)) + (
         "Dashed: ideal. High at both ends: too sure. High in the middle: too vague. Higher to the right: "
         "ratings are higher than predicted. Vertical lines: 95 % intervals over items. "
     )
@@ -316,10 +296,8 @@ def reliability_curves_data(result: SoftScores) -> pl.DataFrame:
     step = -(-len(points) // _THRESHOLDS)
     names = {"threshold": "at least", "low": "from", "high": "to", "ci_low": "ci low", "ci_high": "ci high",
              "n_items": "items", "n_ratings": "ratings"}  # fmt: skip
-    frame = result.reliability().filter(
-        pl.col("model").is_in(_shown(result)), pl.col("threshold").is_in(points[:: max(step, 1)])
-    )
-    return frame.rename(names)
+    at = pl.col("threshold").is_in(points[:: max(step, 1)])
+    return result.reliability().filter(pl.col("model").is_in(_shown(result)), at).rename(names)
 
 
 def reliability_curves(result: SoftScores) -> Chart:
@@ -330,7 +308,7 @@ def reliability_curves(result: SoftScores) -> Chart:
         return saying(title, "No item has a rating.")
     thresholds = data["at least"].unique(maintain_order=True).to_list()
     known = dict(zip(thresholds, unique_labels(thresholds, 18), strict=True))
-    labels = dict(zip(_shown(result), model_labels(_shown(result), 24), strict=True))
+    labels = _labels(result)
     placed = data.with_columns(label=pl.col("at least").replace_strict(known)).filter(pl.col("items") >= _FEWEST)
     spread = [at / max(len(thresholds) - 1, 1) for at in range(len(thresholds))]
     colours = [blend(SEQUENCE[1], SEQUENCE[3], share) for share in spread]
@@ -355,7 +333,7 @@ def reliability_curves(result: SoftScores) -> Chart:
             base.mark("point", filled=True, size=25, opacity=1).encode(y=y, tooltip=told),
         ]
         panels.append(panel(layer(*layers), label, at, grid.width, min(grid.width, 240)))
-    text = _words(result) + (
+    text = _shown_words(result, _shown(result)) + (
         "On the straight line, what was predicted happens. Flatter: too sure; steeper: too vague. Vertical "
         f"lines: 95 % intervals, counting items. Dots of fewer than {_FEWEST} items are not drawn. "
     )
@@ -367,6 +345,5 @@ def _shown(result: SoftScores) -> list[str]:
     return [name for name in result.ranking(result.main) if name in known][:_MODELS]
 
 
-def _words(result: SoftScores) -> str:
-    shown, total = len(_shown(result)), len(result.models)
-    return f"The best {shown} of {total} models. " if shown < total else ""
+def _labels(result: SoftScores) -> dict[str, str]:
+    return dict(zip(_shown(result), model_labels(_shown(result), 24), strict=True))

@@ -164,14 +164,9 @@ def _expected(
 
 
 def _given(
-    counts: Counts,
-    q: Tensor,
-    floor: float | None,
-    *,
-    from_logits: bool = False,
-    reduction: str = "mean",
+    counts: Counts, q: Tensor, floor: float | None, *, from_logits: bool = False, reduction: str = "mean",
     validate: bool = True,
-) -> tuple[Tensor, Prediction]:
+) -> tuple[Tensor, Prediction]:  # fmt: skip
     prediction = as_prediction(q, from_logits=from_logits, floor=floor)._replace(reduction=reduction)
     weights = as_counts(counts, prediction.q.dtype, prediction.q.device)
     check(weights, prediction, validate=validate)

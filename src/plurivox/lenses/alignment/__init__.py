@@ -31,7 +31,8 @@ LENS = Lens(
         "positions", "distances", "items", "bands",
     ),
     result="plurivox.lenses.alignment.result:Alignment",
-    brief="plurivox.lenses.alignment.tables:brief",
+    tables="plurivox.lenses.alignment.result:tables",
+    brief="plurivox.lenses.alignment.result:brief",
     legend="Distances are in points of the scale, E[EMD] in lengths of the scale; lower is closer. ADA-Met and the "
     "distance to voters charge the whole scale for a refused or unreadable answer. A closest group is claimed where "
     "its lead is larger than shuffled raters give, certain over items, and certainly larger than the same answers give "

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
+from plurivox.domain.answers import Voice
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import UnitSums, Values
 from plurivox.infer.families import adjust, step_down
@@ -29,9 +31,8 @@ from plurivox.infer.inference import Inference, Shuffled
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.result import AxisDraws, Row
 from plurivox.lenses.alignment.matching import Floats
-from plurivox.lenses.alignment.pairs import GroupPairs, OverItems, influences, shifted, wins
 from plurivox.lenses.alignment.settings import AlignmentSettings
-from plurivox.lenses.alignment.sums import Aligner
+from plurivox.lenses.alignment.sums import Aligner, GroupPairs, differences, influences, shifted, wins
 
 GAP = "closest_gap"
 MANY_VOTES = 10.0
@@ -60,14 +61,18 @@ class Closest:
 
     Attributes
     ----------
+    voices
+        Who answers.
     axis, pairs
         The groups; only those shown are compared, each with each.
     by
         The distance that decides, ``ada_met`` or ``voter_distance``.
-    found
-        The differences of the pairs, as they are and beyond random order, with intervals over items.
+    value, low, high
+        The differences of the pairs with intervals over items, voices × pairs × 2: as they are and beyond random order.
+    n_items
+        How many items have both groups of a pair, voices × pairs.
     margins
-        Voices × shown groups: by how much each is closer than every other group.
+        By how much each group is closer than every other one: voices × shown groups.
     won, matched
         How often each has the largest margin with other items, voices × shown groups; and the differences at equal
         group sizes, voices × pairs.
@@ -77,10 +82,14 @@ class Closest:
         Which of the groups shown have no raters to be exchanged with.
     """
 
+    voices: Sequence[Voice]
     axis: Axis
     pairs: GroupPairs
     by: str
-    found: OverItems
+    value: Floats
+    low: Floats
+    high: Floats
+    n_items: Floats
     margins: Floats
     won: Floats
     matched: Floats
@@ -91,25 +100,37 @@ class Closest:
     def of(
         cls, aligner: Aligner, axis: Axis, inference: Inference, settings: AlignmentSettings, level: float
     ) -> Closest:
-        """Compare the groups of an axis; ``level`` is that of the intervals over items."""
+        """Compare the groups of an axis; intervals over items each miss the truth with probability ``1 − level``."""
+        from plurivox.kernels.alignment import COMPARED
+
         pairs, ratings = GroupPairs.of(axis), aligner.matched.ratings
         by = decided_by(ratings, axis, settings.closest_by)
-        to_voters = by == "voter_distance"
+        to_voters, how = by == "voter_distance", aligner.how.doing(f"{axis.name}, closest group")
+        how.tell(0, 1)
         sums = aligner.pairs(axis, pairs, to_voters=to_voters)
-        errors = influences(sums.by_unit)
-        found = OverItems.of(sums, errors, level)
-        margins = pairs.margins(found.value[..., 0])
+        errors, whole = influences(sums.by_unit), sums.by_unit.sum(axis=0)
+        value = differences(whole)
+        n = np.count_nonzero(sums.by_unit[..., COMPARED] > 0, axis=0)[..., np.newaxis].astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            error = np.sqrt(np.einsum("uvpk,uvpk->vpk", errors, errors) * n / (n - 1))
+            reach = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
+        farther = value[..., 0]
+        moved = UnitSums(errors, sums.starts).resampled(settings.bootstrap, aligner.seed, shifted, how)
+        shown = np.isin(axis.codes, np.flatnonzero(~axis.withheld))
+        own, some = Grouping.of(ratings, axis.codes, len(axis), among=shown), settings.subsamples
+        equal = aligner.shuffled(own, pairs, Draws.subsampled(some, aligner.seed), how, to_voters=to_voters)
+        known = np.count_nonzero(~np.isnan(equal), axis=0)
+        mean = np.where(known > 0, np.nansum(equal, axis=0) / np.maximum(known, 1), np.nan)
         grouping = Grouping.of(ratings, axis.codes, len(axis), inference.exchange.strata)
 
-        def make(shuffles: Shuffles, how: Running) -> Values:
+        def make(shuffles: Draws, how: Running) -> Values:
             return aligner.shuffled(grouping, pairs, shuffles, how, to_voters=to_voters)
 
-        observed = found.value[..., 0]
+        alone = np.zeros(len(farther), dtype=bool)
         return cls(
-            axis, pairs, by, found, margins,
-            _won(aligner, pairs, UnitSums(errors, sums.starts), found.value[..., 0], settings.bootstrap),
-            _mean(aligner.equal_sizes(axis, pairs, settings.subsamples, to_voters=to_voters)),
-            Shuffled(f"{axis.name}, closest group", (), observed, make, np.zeros(len(observed), dtype=bool)),
+            aligner.matched.voices, axis, pairs, by, value, value - reach, value + reach, whole[..., COMPARED],
+            pairs.margins(farther), wins(pairs.margins(farther + moved)), mean,
+            Shuffled(f"{axis.name}, closest group", (), farther, make, alone),
             ~grouping.exchangeable[list(pairs.groups)],
         )  # fmt: skip
 
@@ -118,25 +139,58 @@ class Closest:
         row = self.margins[v]
         return None if np.isnan(row).all() or not np.nanmax(row) > 1e-12 else int(np.nanargmax(row))
 
-    def rows(self, voices: Any, inference: Inference, adjusted: Floats) -> list[Row]:
+    def least_sure(self, v: int) -> int | None:
+        """Return the pair of the closest group and the one that it differs from least surely; None if there is none."""
+        g, test = self.winner(v), self.tested.test
+        if g is None or test is None or self.fixed[g]:
+            return None
+        own = ((self.pairs.first == g) | (self.pairs.second == g)) & ~np.isnan(self.value[v, :, 0])
+        return int(np.nanargmax(np.where(own, test.p_value[v], -1.0)))
+
+    def leads(self) -> Floats:
+        """Return the largest margin of each voice under each shuffle, draws × voices."""
+        return np.asarray(np.fmax.reduce(self.pairs.margins(self.tested.null), axis=-1, initial=np.nan))
+
+    def conditions(self, v: int, g: int) -> tuple[bool, bool]:
+        """Return whether a group is closer than every other it is compared with over items, and beyond random order."""
+        low, high = (self.pairs.against(end[v].T) for end in (self.low, self.high))
+        # For a reversed pair, the ends are swapped.
+        worst = np.where(np.arange(low.shape[-1]) > g, low[:, g], high[:, g])
+        return tuple(bool((side[~np.isnan(side)] > 1e-9).all()) for side in worst)  # type: ignore[return-value]
+
+    def items(self, v: int, g: int) -> list[float]:
+        """Return the number of items on which a group is compared with each other one."""
+        known = np.where(np.isnan(self.value[v, :, 0]), 0.0, self.n_items[v])
+        n: list[float] = np.nan_to_num(np.abs(self.pairs.against(known)[g])).tolist()
+        return n
+
+    # Rows and tables --------------------------------------------------------------------------------------------------
+
+    def rows(self, inference: Inference, adjusted: Floats) -> tuple[list[Row], list[tuple[Any, ...]]]:
         """Return the lead of the closest group of each voice, with its test and whether it is claimed.
 
-        ``adjusted`` holds the corrected p-values of voices, see :func:`corrected_leads`.
+        And the next group, and which conditions hold, as a row of :data:`CLOSEST`. ``adjusted`` holds the corrected
+        p-values of voices, see :func:`corrected_leads`.
         """
-        found, leads = [], self.leads()
-        for v, (model, prompt) in enumerate(voices):
+        rows, table, leads = [], [], self.leads()
+        for v, (model, prompt) in enumerate(self.voices):
             g = self.winner(v)
             if g is None:
                 continue
-            place = self.pairs.groups[g]
-            row = Row(
-                "closest", self.axis.name, self.axis.groups[place], GAP, float(self.margins[v, g]), model=model,
-                prompt=prompt, n_raters=int(self.axis.sizes[place]), n_items=round(self._items(v, g)[self._next(v, g)]),
-            )  # fmt: skip
+            place, against = self.pairs.groups[g], self.pairs.against(self.value[v].T)[:, g]
+            h, holding = int(np.nanargmin(against[0])), self.conditions(v, g)
+            n = round(self.items(v, g)[h])
+            row = Row("closest", self.axis.name, self.axis.groups[place], GAP, float(self.margins[v, g]), model=model,
+                      prompt=prompt, n_raters=int(self.axis.sizes[place]), n_items=n)  # fmt: skip
             if len(leads):
                 row = self._with_test(row, g, leads[:, v], float(adjusted[v]), inference)
-            found.append(row.with_claim(inference.claims(row) and all(self.conditions(v, g))) if row.tested else row)
-        return found
+            rows.append(row.with_claim(inference.claims(row) and all(holding)) if row.tested else row)
+            table.append((
+                model, prompt, self.axis.name, row.group, self.axis.groups[self.pairs.groups[h]], self.by,
+                float(against[0, h]), float(np.nanmin(against[1])), *holding,
+                int(np.count_nonzero(~np.isnan(against[0]))), len(self.pairs.groups) - 1, n,
+            ))  # fmt: skip
+        return rows, table
 
     def _with_test(self, row: Row, g: int, leads: Floats, adjusted: float, inference: Inference) -> Row:
         """Return a row with its test against the leads of shuffled raters, if they could have been exchanged."""
@@ -149,89 +203,39 @@ class Closest:
         undefined = 1 - len(known) / len(leads)
         return row.with_test(p, above, median, undefined, n_permutations=len(leads), p_adjusted=adjusted)
 
-    def least_sure(self, v: int) -> int | None:
-        """Return the pair of the closest group and the one that it differs from least surely; None if there is none."""
-        g, test = self.winner(v), self.tested.test
-        if g is None or test is None or self.fixed[g]:
-            return None
-        own = ((self.pairs.first == g) | (self.pairs.second == g)) & ~np.isnan(self.found.value[v, :, 0])
-        p = np.where(own, test.p_value[v], -1.0)
-        return int(np.nanargmax(p))
-
-    def leads(self) -> Floats:
-        """Return the largest margin of each voice under each shuffle, draws × voices."""
-        return np.asarray(np.fmax.reduce(self.pairs.margins(self.tested.null), axis=-1, initial=np.nan))
-
-    def conditions(self, v: int, g: int) -> tuple[bool, bool]:
-        """Return whether a group is closer than every other it is compared with over items, and beyond random order."""
-        low, high = (self.pairs.against(end[v].T) for end in (self.found.low, self.found.high))
-        # For a reversed pair, the ends are swapped.
-        worst = np.where(np.arange(low.shape[-1]) > g, low[:, g], high[:, g])
-        return tuple(bool((side[~np.isnan(side)] > 1e-9).all()) for side in worst)  # type: ignore[return-value]
-
-    def _next(self, v: int, g: int) -> int:
-        """Return the group that is next to the closest one."""
-        return int(np.nanargmin(self.pairs.against(self.found.value[v, :, 0])[g]))
-
-    def _items(self, v: int, g: int) -> list[float]:
-        """Return the number of items on which a group is compared with each other one."""
-        known = np.where(np.isnan(self.found.value[v, :, 0]), 0.0, self.found.n_items[v])
-        n: list[float] = np.nan_to_num(np.abs(self.pairs.against(known)[g])).tolist()
-        return n
-
-    # Tables -----------------------------------------------------------------------------------------------------------
-
-    def closest(self, voices: Any) -> list[tuple[Any, ...]]:
-        """Return the closest group of each voice, the next one, and which conditions hold."""
-        found = []
-        for v, (model, prompt) in enumerate(voices):
-            g = self.winner(v)
-            if g is None:
-                continue
-            against = self.pairs.against(self.found.value[v].T)[:, g]
-            h = self._next(v, g)
-            found.append((
-                model, prompt, self.axis.name, self._name(g), self._name(h), self.by, float(against[0, h]),
-                float(np.nanmin(against[1])), *self.conditions(v, g), int(np.count_nonzero(~np.isnan(against[0]))),
-                len(self.pairs.groups) - 1, round(self._items(v, g)[h]),
-            ))  # fmt: skip
-        return found
-
-    def standings(self, voices: Any, values: Mapping[tuple[str, str, str, str, str], float]) -> list[tuple[Any, ...]]:
+    def standings(self, values: Mapping[tuple[str, str, str, str, str], float]) -> list[tuple[Any, ...]]:
         """Return for each voice and shown group its distance, its margin over the others, and how often it wins.
 
         ``values`` holds the distances by model, prompt, axis, group and statistic.
         """
         level = self.pairs.margins(self.matched)
+        keys = [(self.axis.name, self.axis.groups[place]) for place in self.pairs.groups]
         return [
-            (model, prompt, self.axis.name, self._name(g), self.by,
-             values.get((model, prompt, self.axis.name, self._name(g), self.by), np.nan),
+            (*voice, *keys[g], self.by, values.get((*voice, *keys[g], self.by), np.nan),
              float(self.margins[v, g]), float(self.won[v, g]), float(level[v, g]), int(self.axis.sizes[place]),
-             round(min((n for n in self._items(v, g) if n), default=0.0)))
-            for v, (model, prompt) in enumerate(voices)
+             round(min((n for n in self.items(v, g) if n), default=0.0)))
+            for v, voice in enumerate(self.voices)
             for g, place in enumerate(self.pairs.groups)
         ]  # fmt: skip
 
-    def contrasts(self, voices: Any) -> pl.DataFrame:
+    def contrasts(self) -> pl.DataFrame:
         """Return for each pair of groups, in the order of the axis, how much farther the second is."""
-        n, names = len(self.pairs), [self._name(g) for g in range(len(self.pairs.groups))]
-        groups, others = ([names[g] for g in places.tolist()] for places in (self.pairs.first, self.pairs.second))
-        numbers = (*(end[..., k] for k in range(2) for end in self.found[:3]), self.matched)
-        columns = [
-            [model for model, _ in voices for _ in range(n)], [prompt for _, prompt in voices for _ in range(n)],
-            [self.axis.name] * (n * len(voices)), groups * len(voices), others * len(voices),
-            [self.by] * (n * len(voices)), *(pl.Series(values.ravel(), nan_to_null=True) for values in numbers),
-            self.found.n_items.ravel().round().astype(np.int64),
-        ]  # fmt: skip
-        return pl.DataFrame(dict(zip(CONTRASTS, columns, strict=True)), schema=CONTRASTS)
+        names = [self.axis.groups[place] for place in self.pairs.groups]
+        keys = [
+            (*voice, self.axis.name, names[g], names[h], self.by)
+            for voice in self.voices
+            for g, h in zip(self.pairs.first.tolist(), self.pairs.second.tolist(), strict=True)
+        ]
+        numbers = (*(end[..., k] for k in range(2) for end in (self.value, self.low, self.high)), self.matched)
+        own, rest = list(CONTRASTS.items())[:6], list(CONTRASTS)[6:]
+        columns = [*numbers, self.n_items.round().astype(np.int64)]
+        more = [pl.Series(name, one.ravel(), nan_to_null=True) for name, one in zip(rest, columns, strict=True)]
+        return pl.DataFrame(keys, schema=own, orient="row").with_columns(more)
 
-    def draws(self, voices: Any) -> AxisDraws:
+    def draws(self) -> AxisDraws:
         """Return the permutation draws of the leads."""
-        names = tuple(str(voice) for voice in voices)
+        names = tuple(str(voice) for voice in self.voices)
         return AxisDraws(self.axis.name, names, (GAP,), self.leads()[..., np.newaxis], (), np.zeros((0, len(names), 0)))
-
-    def _name(self, g: int) -> str:
-        return self.axis.groups[self.pairs.groups[g]]
 
 
 def corrected_leads(found: Sequence[Closest], correction: str) -> Floats:
@@ -242,23 +246,22 @@ def corrected_leads(found: Sequence[Closest], correction: str) -> Floats:
     between them is larger than that between the first two of three shuffled groups. One difference for each voice and
     axis is corrected together, from the same shuffles.
     """
-    cells = [
-        (one, v, pair) for one in found for v in range(len(one.margins)) if (pair := one.least_sure(v)) is not None
-    ]
+    each = [(i, v, one.least_sure(v)) for i, one in enumerate(found) for v in range(len(one.margins))]
+    cells = [(i, found[i], v, pair) for i, v, pair in each if pair is not None]
     adjusted = np.full((len(found), max((len(one.margins) for one in found), default=0)), np.nan)
     if not cells:
         return adjusted
-    leads = {id(one): one.leads() for one in found}
-    alone = [float(upper_p(np.nanmax(one.margins[v]), leads[id(one)][:, v])) for one, v, _ in cells]
-    p = np.fmax(alone, [one.tested.test.p_value[v, pair] for one, v, pair in cells if one.tested.test is not None])
+    leads = [one.leads() for one in found]
+    alone = [float(upper_p(np.nanmax(one.margins[v]), leads[i][:, v])) for i, one, v, _ in cells]
+    p = np.fmax(alone, [one.tested.test.p_value[v, pair] for _, one, v, pair in cells if one.tested.test is not None])
     if correction == "maxt":
-        observed = [one.tested.observed[v, pair] for one, v, pair in cells]
-        p = np.fmax(p, step_down(observed, np.stack([one.tested.null[:, v, pair] for one, v, pair in cells], axis=1)))
+        observed = [one.tested.observed[v, pair] for _, one, v, pair in cells]
+        null = np.stack([one.tested.null[:, v, pair] for _, one, v, pair in cells], axis=1)
+        p = np.fmax(p, step_down(observed, null))
     else:
         p = adjust(p, correction)
-    places = {id(one): place for place, one in enumerate(found)}
-    for (one, v, _), value in zip(cells, p.tolist(), strict=True):
-        adjusted[places[id(one)], v] = value
+    for (i, _, v, _), value in zip(cells, p.tolist(), strict=True):
+        adjusted[i, v] = value
     return adjusted
 
 
@@ -276,34 +279,13 @@ def decided_by(ratings: Ratings, axis: Axis, asked: str) -> str:
     return "ada_met" if least >= MANY_VOTES else "voter_distance"
 
 
-def level_over(n: int) -> float:
-    """Return the level of each of n intervals that hold together at 98 % (Šidák), for voices and axes of a call."""
-    return float((1 - MISSED) ** (1 / max(n, 1)))
-
-
-def _won(aligner: Aligner, pairs: GroupPairs, errors: UnitSums, farther: Floats, n: int) -> Floats:
-    """Return how often each group has the largest margin when items are resampled, to first order."""
-    return wins(pairs.margins(farther + errors.resampled(n, aligner.seed, shifted, aligner.how)))
-
-
-def _mean(draws: Floats) -> Floats:
-    """Return means over draws, NaN without any."""
-    if not len(draws):
-        return np.full(draws.shape[1:], np.nan)
-    n = np.count_nonzero(~np.isnan(draws), axis=0)
-    return np.where(n > 0, np.nansum(draws, axis=0) / np.maximum(n, 1), np.nan)
-
-
 def frames(
-    closest: Sequence[Closest], voices: Any, values: Mapping[tuple[str, str, str, str, str], float]
+    closest: Sequence[Closest], rows: Sequence[tuple[Any, ...]], values: Mapping[tuple[str, str, str, str, str], float]
 ) -> dict[str, pl.DataFrame]:
-    """Return the tables that compare groups."""
-    each = {
-        "closest": (CLOSEST, [row for one in closest for row in one.closest(voices)]),
-        "standings": (STANDINGS, [row for one in closest for row in one.standings(voices, values)]),
-    }
-    found = {name: pl.DataFrame(rows, schema=schema, orient="row") for name, (schema, rows) in each.items()}
+    """Return the tables that compare groups; ``rows`` are those of the closest ones."""
+    standings = [row for one in closest for row in one.standings(values)]
     return {
-        **found,
-        "contrasts": pl.concat([pl.DataFrame(schema=CONTRASTS), *(one.contrasts(voices) for one in closest)]),
+        "closest": pl.DataFrame(rows, schema=CLOSEST, orient="row"),
+        "standings": pl.DataFrame(standings, schema=STANDINGS, orient="row"),
+        "contrasts": pl.concat([pl.DataFrame(schema=CONTRASTS), *(one.contrasts() for one in closest)]),
     }

@@ -105,17 +105,17 @@ AnswersLike = Answers | Annotated[Any, Kind("a store of plurivox ask", _is_store
 
 def as_answers(given: Any, ratings: Ratings) -> Answers:
     """Return answers from answers, a store, or a frame on the scale of the ratings."""
-    answers = given if isinstance(given, Answers) else on_scale(given, ratings.scale)
+    answers = on_scale(given, ratings.scale)
     if [text_of(one) for one in answers.scale.labels] != [text_of(one) for one in ratings.scale.labels]:
         raise _other_scale(str(answers.scale), ratings.scale, answers.source)
     return answers
 
 
 def on_scale(given: Any, scale: Scale) -> Answers:
-    """Return answers from a store, or a frame."""
-    if _is_store(given):
-        return from_store(given, scale)
-    return Answers.from_frame(given, scale)
+    """Return answers from answers, a store, or a frame."""
+    if isinstance(given, Answers):
+        return given
+    return from_store(given, scale) if _is_store(given) else Answers.from_frame(given, scale)
 
 
 def from_store(store: Any, scale: Scale) -> Answers:
@@ -213,22 +213,20 @@ def nothing_answered(answers: Answers, accounts: pl.DataFrame) -> InputError:
     )  # fmt: skip
 
 
-def soft_voices(matched: AnsweredItems) -> list[int]:
-    """Return the voices that have more than one point for some item: by log-probabilities, or by repeated samples."""
-    soft = matched.part < 1.0
-    if matched.shares is not None:
-        soft |= ~np.isnan(matched.shares[:, 0])
-    return np.flatnonzero(np.bincount(matched.voice[soft], minlength=len(matched.voices))).tolist()
+def soft_voices(matched: AnsweredItems) -> list[tuple[int, Ints, Floats, Floats]]:
+    """Return the voices that have more than one point for some item: by log-probabilities, or by repeated samples.
 
-
-def distributions(matched: AnsweredItems, v: int) -> tuple[Ints, Floats, Floats]:
-    """Return the items that a voice answered, its distributions over the points, and what part was answered.
-
-    From log-probabilities where they are known, otherwise from repeated samples.
+    Each with the items that it answered, its distributions over the points, and what part was answered; from
+    log-probabilities where they are known, otherwise from repeated samples.
     """
-    own = np.flatnonzero(matched.voice == v)
-    shares = None if matched.shares is None else matched.shares[own]
-    return pooled(matched.item[own], matched.point[own], matched.part[own], shares, matched.top + 1)
+    soft, shares, found = matched.part < 1.0, matched.shares, []
+    if shares is not None:
+        soft |= ~np.isnan(shares[:, 0])
+    for v in np.unique(matched.voice[soft]).tolist():
+        own = np.flatnonzero(matched.voice == v)
+        answers = matched.item[own], matched.point[own], matched.part[own], None if shares is None else shares[own]
+        found.append((v, *pooled(*answers, matched.top + 1)))
+    return found
 
 
 def pooled(item: Ints, point: Ints, part: Floats, shares: Floats | None, n_points: int) -> tuple[Ints, Floats, Floats]:
@@ -284,12 +282,19 @@ class References:
         votes = matched.ratings.counts()[items].sum(axis=0)
         votes = votes if votes.any() else np.ones_like(votes)
         constants = constant_points(votes)
-        chance = [_uniform(matched, items, seed, side) for side in (0, 1)]
+        ids = matched.ratings.items["item"].gather(items).to_list()
+        hashed = [
+            tie_priorities(ids, 1, seed=seed, side=side)[:, 0] for side in (0, 1)
+        ]  # the same in any order of rows
+        chance = [np.asarray((one >> np.uint64(11)) / 2.0**53) for one in hashed]  # from 0 to below 1
         drawn = np.searchsorted(np.cumsum(votes) / votes.sum(), chance[0], side="right").clip(max=matched.top)
         even = (chance[1] * len(votes)).astype(np.int64)
         each = [np.full(len(items), point) for point in constants] + [drawn, even]
-        labels = [str(matched.ratings.scale.labels[point]) for point in constants]
-        names = _unlike([f"always {label}" for label in labels] + [MARGINAL, UNIFORM], matched)
+        names = [*(f"always {matched.ratings.scale.labels[point]}" for point in constants), MARGINAL, UNIFORM]
+        models = {voice.model for voice in matched.voices}
+        for at in range(len(names)):
+            while names[at] in models:
+                names[at] += " (reference)"
         return cls(answering(matched, items, names, np.stack(each)), constants)
 
 
@@ -318,20 +323,3 @@ def answering(matched: AnsweredItems, items: Ints, names: list[str], points: NDA
         voice=np.tile(np.arange(len(names)), len(items)), point=np.ascontiguousarray(points.T).reshape(size),
         part=np.ones(size), shares=None, shown=None, order=None,
     )  # fmt: skip
-
-
-def _uniform(matched: AnsweredItems, items: Ints, seed: int, side: int) -> Floats:
-    """Return a number from 0 to below 1 for each item, the same for any order of rows."""
-    ids = matched.ratings.items["item"].gather(items).to_list()
-    return np.asarray((tie_priorities(ids, 1, seed=seed, side=side)[:, 0] >> np.uint64(11)) / 2.0**53)
-
-
-def _unlike(names: list[str], matched: AnsweredItems) -> list[str]:
-    """Return names that no model has."""
-    models = {voice.model for voice in matched.voices}
-    found = []
-    for name in names:
-        while name in models:
-            name += " (reference)"
-        found.append(name)
-    return found

@@ -79,7 +79,11 @@ def alphas(
     """
     state, point = first_answers(answers)
     n_points = len(answers.scale)
-    human, n_raters = (None, 0) if matched is None else (_human_counts(answers, matched), matched.ratings.n_raters)
+    human, n_raters = None, 0
+    if matched is not None:  # the votes of all raters, in the order of the answers' items
+        place, n_raters = places_of(answers.items, matched.ratings.items["item"]), matched.ratings.n_raters
+        human = np.zeros((len(place), n_points), dtype=np.int64)
+        human[place >= 0] = matched.ratings.counts()[place[place >= 0]]
     levels = ("nominal",) if published else ("nominal", "ordinal")
     found: list[tuple[object, ...]] = []
 
@@ -93,7 +97,11 @@ def alphas(
         for name, chosen in _sets(answers.voices, prompt, families):
             if name == WITH_HUMANS and human is None:
                 continue
-            counts = _counted(state[:, chosen], point[:, chosen], n_points, published=published)
+            own, at = state[:, chosen], point[:, chosen]
+            columns = [np.count_nonzero((own == ANSWERED) & (at == p), axis=1) for p in range(n_points)]
+            if published:
+                columns += [np.count_nonzero(own == one, axis=1) for one in (REFUSED, UNREADABLE)]
+            counts = np.stack(columns, axis=1).astype(np.int64)
             if name == WITH_HUMANS and human is not None:
                 counts = counts + np.pad(human, ((0, 0), (0, counts.shape[1] - n_points)))
             add(name, prompt, counts, len(chosen), n_raters if name == WITH_HUMANS else 0)
@@ -114,27 +122,6 @@ def _sets(
         if len(chosen) > 1 and len(chosen) < len(own):
             yield family, chosen
     yield WITH_HUMANS, own
-
-
-def _counted(state: NDArray[np.int8], point: NDArray[np.int16], n_points: int, *, published: bool) -> Ints:
-    """Return how many voices chose each point; under the published convention, also how many refused or fumbled."""
-    columns = [np.count_nonzero((state == ANSWERED) & (point == p), axis=1) for p in range(n_points)]
-    if published:
-        columns += [np.count_nonzero(state == one, axis=1) for one in (REFUSED, UNREADABLE)]
-    return np.stack(columns, axis=1).astype(np.int64)
-
-
-def _human_counts(answers: Answers, matched: AnsweredItems) -> Ints:
-    """Return the votes of all raters, in the order of the answers' items."""
-    place = places_of(answers.items, matched.ratings.items["item"])
-    counts = np.zeros((len(place), len(answers.scale)), dtype=np.int64)
-    counts[place >= 0] = matched.ratings.counts()[place[place >= 0]]
-    return counts
-
-
-def families_of(answers: Answers, given: Mapping[str, Sequence[str]] | None) -> Mapping[str, Sequence[str]]:
-    """Return models by family, as given or otherwise guessed."""
-    return guessed_families(answers.models, answers.families) if given is None else given
 
 
 def guessed_families(models: Sequence[str], known: Mapping[str, str]) -> dict[str, list[str]]:
@@ -163,7 +150,8 @@ def between_prompts(answers: Answers) -> pl.DataFrame:
         both = (state[:, v] == ANSWERED) & (state[:, w] == ANSWERED)
         pair = point[both][:, [v, w]]
         far = np.abs(pair[:, 0] - pair[:, 1])
-        counts = sum((np.eye(n_points, dtype=np.int64)[pair[:, at]] for at in (0, 1)), np.zeros((len(pair), n_points)))
+        eye = np.eye(n_points)
+        counts = eye[pair[:, 0]] + eye[pair[:, 1]]
         found.append((one.model, one.prompt, other.prompt, _mean(far == 0), _mean(far),
                       krippendorff_alpha(counts, "ordinal") if len(pair) else np.nan, len(pair)))  # fmt: skip
     return pl.DataFrame(found, schema=PROMPTS, orient="row")
@@ -197,22 +185,18 @@ def positions(answers: Answers | AnsweredItems) -> pl.DataFrame:
     degree of freedom fewer than options. Nothing where the order was always the same.
     """
     found: list[tuple[object, ...]] = []
-    if answers.shown is None or answers.order is None:
-        return pl.DataFrame(found, schema=POSITIONS, orient="row")
-    n_points = len(answers.scale)
+    shown, order, n_points = answers.shown, answers.order, len(answers.scale)
     for v, (model, prompt) in enumerate(answers.voices):
-        own = (answers.voice == v) & (answers.shown >= 0)
-        if len(np.unique(answers.order[own])) < 2:
+        if shown is None or order is None:
+            break
+        own = (answers.voice == v) & (shown >= 0)
+        if len(np.unique(order[own])) < 2:
             continue
-        counts = np.bincount(answers.shown[own], minlength=n_points)
+        counts = np.bincount(shown[own], minlength=n_points)
         total = int(counts.sum())
-        if not total:
-            continue
         expected = total / n_points
         p = float(chdtrc(n_points - 1, float(((counts - expected) ** 2 / expected).sum())))
-        found += [
-            (model, prompt, at + 1, n, n / total, 1 / n_points, p) for at, n in enumerate(counts.tolist())
-        ]  # fmt: skip
+        found += [(model, prompt, at, n, n / total, 1 / n_points, p) for at, n in enumerate(counts.tolist(), 1)]
     return pl.DataFrame(found, schema=POSITIONS, orient="row")
 
 
@@ -228,12 +212,8 @@ def distances(matched: AnsweredItems) -> pl.DataFrame:
     of_answer = np.where(matched.point >= 0, code.reshape(far.shape)[matched.item, matched.point], none)
     cells = matched.voice * (none + 1) + of_answer
     n = np.bincount(cells, weights=matched.part, minlength=len(matched.voices) * (none + 1)).reshape(-1, none + 1)
-    found = [
-        (*voice, None if at == none else float(known[at]), round(float(n[v, at])))
-        for v, voice in enumerate(matched.voices)
-        for at in range(none + 1)
-        if n[v, at] > 0
-    ]
+    far_of = [*known.tolist(), None]
+    found = [(*matched.voices[v], far_of[at], round(float(n[v, at]))) for v, at in zip(*np.nonzero(n > 0), strict=True)]
     return pl.DataFrame(found, schema=DISTANCES, orient="row")
 
 
@@ -294,13 +274,11 @@ def item_bands(matched: AnsweredItems) -> pl.DataFrame:
     rating = np.bincount(band_of[asked[order]], mean[order], minlength=n_bands) / n_items
     names = matched.ratings.items["item"].cast(pl.String).gather(asked[order]).to_list()
     alone = names if n_bands == len(asked) else [None] * n_bands
+    cells = zip(np.ndindex(n_bands, n_voices), np.stack([answer, given, silent], axis=-1).tolist(), strict=True)
     rows = [
-        (band, alone[band], int(n_items[band]), float(rating[band]), *voice, float(answer[at]), float(given[at]),
-         float(silent[at]))
-        for band in range(n_bands)
-        for v, voice in enumerate(matched.voices)
-        for at in (band * n_voices + v,)
-    ]  # fmt: skip
+        (band, alone[band], int(n_items[band]), float(rating[band]), *matched.voices[v], *own)
+        for (band, v), own in cells
+    ]
     return pl.DataFrame(rows, schema=BANDS, orient="row").with_columns(pl.col("answer").fill_nan(None))
 
 

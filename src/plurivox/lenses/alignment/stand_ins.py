@@ -7,7 +7,6 @@ it is also closer to the other raters than the best constant is, by a paired boo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from plurivox.base.wording import counted
 from plurivox.domain.part import Part
-from plurivox.engine.draws import Draws
 from plurivox.engine.run import Sums, units_of
 from plurivox.infer.families import SIGNIFICANT, adjust, undecided
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, References, answering
@@ -60,52 +58,42 @@ class Closeness(NamedTuple):
         return cls(BY_AGREEMENT if level == "nominal" else BY_VALUE, numbers, np.zeros((0, 0)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Contests:
-    """How each voice and each rater compete in closeness to the others: voices × raters × the kernel's sums."""
+def contest_sums(
+    given: KernelAnswers, codes: NDArray[np.int32], n_groups: int, closeness: Closeness, n_raters: int, part: Part
+) -> Sums:
+    """Return how each voice and each rater compete in closeness to the others: voices × raters × the kernel's sums."""
+    from plurivox.kernels.alignment import N_CONTEST_SUMS, contests
 
-    given: KernelAnswers
-    closeness: Closeness
-    n_raters: int
-
-    @property
-    def cost(self) -> float:
-        """Roughly how many seconds it takes."""
-        return len(self.given.voice) * 10 / 4e8
-
-    @property
-    def width(self) -> int:
-        """How many numbers it holds."""
-        return self.given.n_voices * self.n_raters * 4
-
-    def __call__(self, part: Part, draws: Draws) -> Sums:
-        """Return the sums over the items of a part."""
-        from plurivox.kernels.alignment import N_CONTEST_SUMS, contests
-
-        sums = np.zeros((self.given.n_voices, self.n_raters, N_CONTEST_SUMS))
-        offsets, raters, scores, _ = votes_of(part)
-        none = np.zeros((0, 0))
-        contests(offsets, raters, scores, *self.closeness, *self.given.within(part), none, sums, none)
-        return Sums(contests=sums[np.newaxis])
-
-    def by_item(self, parts: Sequence[Part], weight: Floats) -> Floats:
-        """Return what each item adds to the mean share that voices win: items × voices."""
-        from plurivox.kernels.alignment import contests
-
-        out = np.zeros((len(self.given.rows) - 1, self.given.n_voices))
-        for part in parts:
-            offsets, raters, scores, _ = votes_of(part)
-            given = (*self.closeness, *self.given.within(part))
-            contests(offsets, raters, scores, *given, weight, np.zeros((0, 0, 0)), out[part.items])
-        return out
+    sums, none = np.zeros((given.n_voices, n_raters, N_CONTEST_SUMS)), np.zeros((0, 0))
+    contests(*votes_of(part)[:3], *closeness, *given.within(part), none, sums, none)
+    return Sums(contests=sums[np.newaxis])
 
 
 class Humans(NamedTuple):
-    """A voice against each human: who has enough items, the share of them that it wins or ties, and who is rejected."""
+    """A voice against each human.
+
+    Attributes
+    ----------
+    enough
+        Which humans have enough items.
+    said
+        Whether there are enough of them to say anything.
+    omega, rho
+        The share of humans that the voice may stand in for, ω, and the mean share of items that it wins or ties, ρ.
+    low, high
+        Quartiles of the latter.
+    n, n_rejected, n_few
+        How many humans have enough items, how many of these are rejected, and how many have too few.
+    """
 
     enough: NDArray[np.bool_]
-    share: Floats
-    rejected: NDArray[np.bool_]
+    said: bool
+    omega: float
+    rho: float
+    low: float
+    high: float
+    n: int
+    n_rejected: int
     n_few: int
 
     @classmethod
@@ -116,30 +104,13 @@ class Humans(NamedTuple):
         met = sums[:, MET]
         enough = met >= LEAST_ITEMS
         n, won, behind, squared = (sums[enough, at] for at in (MET, WON, BEHIND, SQUARED))
-        adjusted = adjust(stand_in_p(n, behind, squared, tolerance), "by")
+        share, rejected = won / n, adjust(stand_in_p(n, behind, squared, tolerance), "by") <= SIGNIFICANT
         few = int(np.count_nonzero((met > 0) & ~enough))
-        return cls(enough, won / n, np.asarray(adjusted <= SIGNIFICANT), few)
-
-    @property
-    def said(self) -> bool:
-        """Whether there are enough humans to say anything."""
-        return len(self.share) >= LEAST_HUMANS
-
-    @property
-    def omega(self) -> float:
-        """The share of humans that the voice may stand in for, ω."""
-        return float(self.rejected.mean()) if self.said else math.nan
-
-    @property
-    def rho(self) -> float:
-        """The mean share of items that it wins or ties, ρ."""
-        return float(self.share.mean()) if self.said else math.nan
-
-    def cells(self, tolerance: float) -> tuple[Any, ...]:
-        """Return its cells in the table, from ``omega`` to ``tolerance``."""
-        low, high = np.quantile(self.share, [0.25, 0.75]) if self.said else (math.nan, math.nan)
-        n_rejected = int(self.rejected.sum()) if self.said else 0
-        return (self.omega, self.rho, float(low), float(high), len(self.share), n_rejected, self.n_few, tolerance)
+        if len(share) < LEAST_HUMANS:
+            return cls(enough, False, math.nan, math.nan, math.nan, math.nan, len(share), 0, few)
+        low, high = np.quantile(share, [0.25, 0.75]).tolist()
+        omega, rho, n_rejected = float(rejected.mean()), float(share.mean()), int(rejected.sum())
+        return cls(enough, True, omega, rho, low, high, len(share), n_rejected, few)
 
 
 class Constant(NamedTuple):
@@ -167,31 +138,28 @@ class StandIns:
         matched = self.aligner.matched
         if not matched.ratings.has_raters:
             return pl.DataFrame(schema=STAND_INS)
-        beside = self._sums(self.references.matched)
-        models = [Humans.of(one, self.tolerance) for one in self._sums(matched)]
+        beside, models = (
+            self._sums(self.references.matched),
+            [Humans.of(one, self.tolerance) for one in self._sums(matched)],
+        )
         constants = [self._constant(v, one, beside) for v, one in enumerate(models)]
         p_values, adjusted = self._beats(models, constants)
-        rows: list[tuple[Any, ...]] = []
-        for v, (voice, one) in enumerate(zip(matched.voices, models, strict=True)):
-            stands = one.omega >= MAY_STAND_IN and adjusted[v] <= SIGNIFICANT
-            best = constants[v]
-            rows.append((
-                *voice, False, *one.cells(self.tolerance), best.name, best.rho, p_values[v], adjusted[v], stands,
-                why(one, best, adjusted[v]),
-            ))  # fmt: skip
+        rows: list[tuple[Any, ...]] = [
+            (*voice, False, *one[2:], self.tolerance, best.name, best.rho, alone, p,
+             one.omega >= MAY_STAND_IN and p <= SIGNIFICANT, why(one, best, p))
+            for voice, one, best, alone, p in zip(matched.voices, models, constants, p_values, adjusted, strict=True)
+        ]  # fmt: skip
         none = (None, None, None, None, False, "a reference, which makes no judgement")
         for voice, sums in zip(self.references.matched.voices, beside, strict=True):
-            rows.append((*voice, True, *Humans.of(sums, self.tolerance).cells(self.tolerance), *none))
+            rows.append((*voice, True, *Humans.of(sums, self.tolerance)[2:], self.tolerance, *none))
         return pl.DataFrame(rows, schema=STAND_INS, orient="row").with_columns(
             pl.col("p_value", "p_adjusted", "constant_advantage").fill_nan(None)
         )
 
-    def _contests(self, matched: AnsweredItems) -> Contests:
-        return Contests(KernelAnswers.of(matched), self.closeness, matched.ratings.n_raters)
-
     def _sums(self, matched: AnsweredItems) -> Floats:
         """Return voices × raters × the kernel's sums over all items."""
-        sums: Floats = self.aligner.added(self._contests(matched))["contests"][0]
+        given, codes, n = KernelAnswers.of(matched), self.aligner.everybody(), matched.ratings.n_raters
+        sums: Floats = self.aligner.added(contest_sums, given, codes, 1, self.closeness, n)["contests"][0]
         return sums
 
     def _constant(self, v: int, one: Humans, beside: Floats) -> Constant:
@@ -202,7 +170,7 @@ class StandIns:
             return Constant("", 0, math.nan)
         matched, points = self.aligner.matched, self.references.constants
         names = [voice.model for voice in self.references.matched.voices[: len(points)]]
-        items = _items_of(matched, v)
+        items = np.unique(matched.item[matched.voice == v])  # including refused ones
         sums = beside[: len(points)]
         if len(items) < np.count_nonzero(np.diff(matched.rows)):  # not those of all models
             sums = self._sums(answering(matched, items, names, np.repeat(points[:, np.newaxis], len(items), axis=1)))
@@ -230,14 +198,25 @@ class StandIns:
 
     def _leads(self, tried: Ints, models: list[Humans], constants: list[Constant]) -> Floats:
         """Return what each unit of items adds to how much higher ρ of some models is than that of their constants."""
-        from plurivox.kernels.alignment import MET
+        from plurivox.kernels.alignment import MET, contests
 
         matched, humans = self.aligner.matched, np.stack([models[v].enough for v in tried])
-        chosen = _only(matched, tried)
+        place = np.full(len(matched.voices), -1)
+        place[tried] = np.arange(len(tried))
+        own = place[matched.voice] >= 0
+        chosen = replace(  # their answers alone
+            matched, voices=tuple(matched.voices[v] for v in tried), voice=place[matched.voice[own]],
+            rows=np.searchsorted(matched.item[own], np.arange(len(matched.rows))).astype(np.int64),
+            point=matched.point[own], part=matched.part[own], shares=None, shown=None, order=None,
+        )  # fmt: skip
         flat = replace(chosen, point=np.array([constants[v].point for v in tried])[chosen.voice])
         met = np.maximum(self._sums(chosen)[..., MET], 1.0)
         weight = np.where(humans, 1.0 / (met * humans.sum(axis=1, keepdims=True)), 0.0)
-        won, other = (self._contests(one).by_item(matched.ratings.parts(), weight) for one in (chosen, flat))
+        won, other = np.zeros((2, matched.ratings.n_items, len(tried)))  # what each item adds to the mean share
+        for one, out in ((chosen, won), (flat, other)):
+            for part in matched.ratings.parts():
+                given = KernelAnswers.of(one).within(part)
+                contests(*votes_of(part)[:3], *self.closeness, *given, weight, np.zeros((0, 0, 0)), out[part.items])
         items = np.flatnonzero(np.diff(matched.rows))
         unit, starts = units_of(np.zeros(len(items), dtype=np.int64), 1, self.aligner.seed, _MOST_UNITS)
         by_unit = np.zeros((int(starts[-1]), len(tried)))
@@ -260,23 +239,6 @@ class StandIns:
         return np.asarray((gone + 1) / (n + 1))
 
 
-def _items_of(matched: AnsweredItems, v: int) -> Ints:
-    """Return the items that a voice has answers to, including refused ones."""
-    return np.unique(matched.item[matched.voice == v])
-
-
-def _only(matched: AnsweredItems, voices: Ints) -> AnsweredItems:
-    """Return the answers of some voices, which are then counted from 0."""
-    place = np.full(len(matched.voices), -1)
-    place[voices] = np.arange(len(voices))
-    own = place[matched.voice] >= 0
-    rows = np.searchsorted(matched.item[own], np.arange(len(matched.rows))).astype(np.int64)
-    return replace(
-        matched, voices=tuple(matched.voices[v] for v in voices), rows=rows, voice=place[matched.voice[own]],
-        point=matched.point[own], part=matched.part[own], shares=None, shown=None, order=None,
-    )  # fmt: skip
-
-
 def _holm(p: Floats, known: NDArray[np.bool_]) -> Floats:
     """Correct over the models about which anything is said; NaN for those that were not tested."""
     adjusted = adjust(np.where(known & np.isnan(p), 1.0, p), "holm")
@@ -286,9 +248,9 @@ def _holm(p: Floats, known: NDArray[np.bool_]) -> Floats:
 def why(one: Humans, constant: Constant, p: float) -> str:
     """Say why a model stands in, or does not."""
     if not one.said:
-        few = counted(len(one.share), "human")
+        few = counted(one.n, "human")
         return f"{few} rated {LEAST_ITEMS} or more items that others also rated; {LEAST_HUMANS} are needed"
-    humans = f"it holds its own against {one.rejected.sum()} of {len(one.share)} humans"
+    humans = f"it holds its own against {one.n_rejected} of {one.n} humans"
     if one.omega < MAY_STAND_IN:
         return f"{humans}, fewer than half"
     beside = f"closer to the others than {constant.name} (ρ {one.rho:.2f} against {constant.rho:.2f})"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +17,7 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import MOST_UNITS, Contribution, Sums, UnitSums, Values, and_all, run, total, units_of
 from plurivox.infer.grouping import Compared, Grouping
-from plurivox.infer.intervals import Interval, percentile_interval
-from plurivox.infer.result import Row
-from plurivox.lenses.alignment.matching import ALL, AnsweredItems, Floats, Ints, distributions, soft_voices
-from plurivox.lenses.alignment.pairs import GroupPairs, farther_of_all
+from plurivox.lenses.alignment.matching import ALL, AnsweredItems, Floats, Ints, soft_voices
 from plurivox.statistics.checks import Level
 from plurivox.statistics.cohesion import parts as finish_parts
 from plurivox.statistics.soft import expected_emd
@@ -69,124 +66,226 @@ def votes_of(part: Part, weights: Floats | None = None) -> tuple[Any, ...]:
     return part.offsets, raters, part.scores, part.multiplicity
 
 
+# Two groups at a time: how much farther one is from a voice than the other, and which leads all others ---------------
+
+LEAST_ITEMS = 10
+"""Two groups that both voted on fewer items than this are not compared."""
+
+
+class GroupPairs(NamedTuple):
+    """The pairs of groups of an axis that may be shown, each once, in the order of the axis.
+
+    Attributes
+    ----------
+    groups
+        The positions of the groups that are shown.
+    first, second
+        For each pair, positions among them.
+    table
+        All groups × all groups: the number of a pair, -1 where a group is withheld.
+    """
+
+    groups: tuple[int, ...]
+    first: Ints
+    second: Ints
+    table: Ints
+
+    @classmethod
+    def of(cls, axis: Axis) -> GroupPairs:
+        """List the pairs of an axis."""
+        shown = np.flatnonzero(~axis.withheld)
+        first, second = np.triu_indices(len(shown), 1)
+        table = np.full((len(axis), len(axis)), -1, dtype=np.int64)
+        table[shown[first], shown[second]] = np.arange(len(first))
+        return cls(tuple(shown.tolist()), first.astype(np.int64), second.astype(np.int64), table)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def against(self, values: Floats) -> Floats:
+        """Return values of pairs, … × pairs, as … × groups × groups, NaN where two are not compared.
+
+        Values of the first against the second are unchanged; the other way round they have the opposite sign.
+        """
+        n = len(self.groups)
+        found = np.full((*values.shape[:-1], n, n), np.nan)
+        found[..., self.first, self.second] = values
+        found[..., self.second, self.first] = -values
+        return found
+
+    def margins(self, farther: Floats) -> Floats:
+        """Return by how much each group is closer than every other it is compared with: … × groups.
+
+        From how much farther the second group of each pair is, … × pairs. Negative where another group is closer; NaN
+        for a group that is compared with none.
+        """
+        against = self.against(farther)
+        least = np.where(np.isnan(against), np.inf, against).min(axis=-1, initial=np.inf)
+        return np.where(np.isinf(least), np.nan, least)
+
+
+def differences(sums: Values) -> Floats:
+    """Return from … × pairs × (3 + 2 points) sums how much farther the second group is, and that beyond random order.
+
+    With weights w_i, answers s_i and f_i(s) how much farther point s is from the second group than from the first::
+
+        farther = Σ_i w_i f_i(s_i) / Σ_i w_i        beyond = farther − Σ_s q_s Σ_i w_i f_i(s) / Σ_i w_i
+
+    where q_s is the share of point s among the answers: what the same answers would give on average if they were
+    assigned to the items in random order. … × pairs × 2; NaN where fewer than :data:`LEAST_ITEMS` items are compared.
+    """
+    from plurivox.kernels.alignment import ANSWERS, COMPARED, FARTHER, WEIGHT
+
+    n_points = (sums.shape[-1] - ANSWERS) // 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weight = np.where(sums[..., COMPARED] >= LEAST_ITEMS - 1e-6, sums[..., WEIGHT], np.nan)
+        farther = sums[..., FARTHER] / weight
+        by_order = (_shares(sums, n_points) * sums[..., ANSWERS + n_points :]).sum(axis=-1) / weight
+        beyond = farther - by_order
+    return np.stack([farther, np.where(np.abs(beyond) < 1e-12, 0.0, beyond)], axis=-1)  # 0 of a constant is 0
+
+
+def _shares(sums: Values, n_points: int) -> Floats:
+    """Return how answers are shared between the points; 0 without any."""
+    from plurivox.kernels.alignment import ANSWERS
+
+    answers = sums[..., ANSWERS : ANSWERS + n_points]
+    return np.asarray(answers / np.maximum(answers.sum(axis=-1, keepdims=True), 1e-12))
+
+
+def influences(by_unit: Values) -> Floats:
+    """Return what each unit of items contributes to the error of :func:`differences`, units × voices × pairs × 2.
+
+    To first order. Each column adds up to 0, and the squares to the variance of what other items would give.
+    """
+    return np.stack([_influences(by_unit[:, v]) for v in range(by_unit.shape[1])], axis=1)
+
+
+def _influences(by_unit: Values) -> Floats:
+    """Return the same for one voice, since all of them at once would fill memory."""
+    from plurivox.kernels.alignment import ANSWERS, FARTHER, WEIGHT
+
+    n_points = (by_unit.shape[-1] - ANSWERS) // 2
+    whole = by_unit.sum(axis=0)
+    values, shares = differences(whole), _shares(whole, n_points)
+    answers, at_point = by_unit[..., ANSWERS : ANSWERS + n_points], by_unit[..., ANSWERS + n_points :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weight = whole[..., WEIGHT]
+        mean = whole[..., ANSWERS + n_points :] / weight[..., np.newaxis]
+        n = np.maximum(whole[..., ANSWERS : ANSWERS + n_points].sum(axis=-1), 1e-12)
+        own = by_unit[..., WEIGHT]
+        farther = (by_unit[..., FARTHER] - values[..., 0] * own) / weight
+        of_shares = ((answers - shares * answers.sum(axis=-1, keepdims=True)) * mean).sum(axis=-1) / n
+        of_means = (shares * (at_point - mean * own[..., np.newaxis])).sum(axis=-1) / weight
+    return np.stack([farther, farther - of_shares - of_means], axis=-1)
+
+
+def farther_of_all(sums: Sums) -> Values:
+    """Return how much farther the second group of each pair is, draws × voices × pairs, with all items as one unit."""
+    return differences(sums["by_unit"][:, 0])[..., 0]
+
+
+def shifted(moved: Values) -> Values:
+    """Return what draws of units add to the differences: draws × voices × pairs, from draws × one subset × … × 2."""
+    return np.asarray(moved[:, 0, ..., 0])
+
+
+def wins(margins: Floats) -> Floats:
+    """Return how often each group has the largest margin: voices × groups; ties share. NaN without draws."""
+    if not len(margins):
+        return np.full(margins.shape[1:], np.nan)
+    known = ~np.isnan(margins).all(axis=-1, keepdims=True)
+    largest = np.nanmax(np.where(known, margins, 0.0), axis=-1, keepdims=True)
+    ahead = (margins >= largest - 1e-12) & known
+    with np.errstate(invalid="ignore"):
+        share = ahead / ahead.sum(axis=-1, keepdims=True)
+    won = np.nansum(share, axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(np.isnan(margins).all(axis=0), np.nan, won)
+
+
 # Contributions -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Once:
-    """What contributions share that are only computed for the raters as they are."""
+    """What is only added up for the raters as they are: by a function of a part, which can be pickled."""
 
-    given: KernelAnswers
-    codes: NDArray[np.int32]
-    n_groups: int
-
-    @property
-    def cost(self) -> float:
-        """Roughly how many seconds it takes."""
-        return len(self.given.voice) * self.n_groups / 4e8
-
-    @property
-    def width(self) -> int:
-        """How many numbers it holds."""
-        return self.given.n_voices * self.n_groups
-
-
-class Soft(NamedTuple):
-    """A voice that has distributions: its items, the distributions over the points, and what part was answered."""
-
-    voice: int
-    items: Ints
-    q: Floats
-    weight: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Distances(Once):
-    """Items, answers and distances from the votes of each group: units × voices × groups × the kernel's sums."""
-
-    unit: Ints
-    n_units: int
-    prior: Floats
-    soft: tuple[Soft, ...]
-    weights: Floats | None = None
+    add: Callable[[Part], Sums]
+    cost: float
+    width: int
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part."""
-        from plurivox.kernels.alignment import N_SUMS, sums_by_unit
-
-        sums = np.zeros((self.n_units, self.given.n_voices, self.n_groups, N_SUMS))
-        unit = self.unit[part.items]
-        sums_by_unit(*votes_of(part, self.weights), self.codes, *self.given.within(part), unit, self.prior, sums)
-        if self.soft:
-            for g in range(self.n_groups):
-                self._to_posterior(part, g, sums[:, :, g])
-        return Sums(by_unit=sums[np.newaxis])
-
-    def _to_posterior(self, part: Part, g: int, sums: Floats) -> None:
-        """Write the expected earth mover's distances of distributions, in steps of the scale, over those of points."""
-        from plurivox.kernels.alignment import TO_POSTERIOR
-
-        codes = None if len(part.multiplicity) else np.where(self.codes == g, 0, -1)
-        n_points = self.given.n_points
-        counts: NDArray[Any] = group_counts(part, codes, 1, n_points)[:, 0]
-        if self.weights is not None and codes is not None:
-            counts = weighted_counts(part, codes, 1, n_points, self.weights, 0, part.n_items)[0][:, 0]
-        for voice, items, q, weight in self.soft:
-            own = slice(*np.searchsorted(items, (part.first, part.first + part.n_items)))
-            votes = counts[items[own] - part.first]
-            voted = votes.any(axis=1)
-            far = np.zeros(len(votes))
-            if voted.any():
-                given = votes[voted], q[own][voted]
-                far[voted] = (
-                    expected_emd(*given, self.prior, normalized=False) if self.weights is None
-                    else mean_emd(given[0] + self.prior, given[1], np.ones(n_points - 1))
-                )  # fmt: skip
-            unit = self.unit[items[own]]
-            sums[:, voice, TO_POSTERIOR] = np.bincount(unit, weights=far * weight[own], minlength=self.n_units)
+        return self.add(part)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CrossRatings(Once):
-    """The parts of XRR between each voice and each group; see ``statistics.cohesion.parts.xrr_parts``.
+Codes = NDArray[np.int32]
+Soft = tuple[int, Ints, Floats, Floats]
+"""A voice that has distributions: its items, the distributions over the points, and what part was answered."""
+
+
+def distance_sums(
+    given: KernelAnswers, codes: Codes, n_groups: int, unit: Ints, n_units: int, prior: Floats,
+    soft: Sequence[Soft], weights: Floats | None, part: Part,
+) -> Sums:  # fmt: skip
+    """Return items, answers and distances from the votes of each group: units × voices × groups × the kernel's sums."""
+    from plurivox.kernels.alignment import N_SUMS, sums_by_unit
+
+    sums = np.zeros((n_units, given.n_voices, n_groups, N_SUMS))
+    sums_by_unit(*votes_of(part, weights), codes, *given.within(part), unit[part.items], prior, sums)
+    for g in range(n_groups) if soft else ():
+        _to_posterior(part, codes, g, unit, prior, soft, weights, sums[:, :, g])
+    return Sums(by_unit=sums[np.newaxis])
+
+
+def _to_posterior(
+    part: Part, codes: Codes, g: int, unit: Ints, prior: Floats, soft: Sequence[Soft], weights: Floats | None,
+    sums: Floats,
+) -> None:  # fmt: skip
+    """Write the expected earth mover's distances of distributions, in steps of the scale, over those of points."""
+    from plurivox.kernels.alignment import TO_POSTERIOR
+
+    own, n_points = None if len(part.multiplicity) else np.where(codes == g, 0, -1), len(prior)
+    counts: NDArray[Any] = group_counts(part, own, 1, n_points)[:, 0]
+    if weights is not None and own is not None:
+        counts = weighted_counts(part, own, 1, n_points, weights, 0, part.n_items)[0][:, 0]
+    for voice, items, q, answered in soft:
+        inside = slice(*np.searchsorted(items, (part.first, part.first + part.n_items)))
+        votes = counts[items[inside] - part.first]
+        voted = votes.any(axis=1)
+        far = np.zeros(len(votes))
+        if voted.any() and weights is None:
+            far[voted] = expected_emd(votes[voted], q[inside][voted], prior, normalized=False)
+        elif voted.any():
+            far[voted] = mean_emd(votes[voted] + prior, q[inside][voted], np.ones(n_points - 1))
+        sums[:, voice, TO_POSTERIOR] = np.bincount(unit[items[inside]], far * answered[inside], len(sums))
+
+
+def cross_ratings(
+    given: KernelAnswers, codes: Codes, n_groups: int, together: Ints, weights: Floats | None, part: Part
+) -> Sums:
+    """Return the parts of XRR between each voice and each group; see ``statistics.cohesion.parts.xrr_parts``.
 
     ``together`` is, for each answer, how many answers its voice gave to the item.
     """
+    from plurivox.kernels.alignment import cross_counts
 
-    together: Ints
-    weights: Floats | None = None
-
-    def __call__(self, part: Part, draws: Draws) -> Sums:
-        """Return the sums over the items of a part."""
-        from plurivox.kernels.alignment import cross_counts
-
-        shape, n_points = (1, self.given.n_voices, self.n_groups), self.given.n_points
-        sums = Sums(
-            crossed=np.zeros((*shape, n_points, n_points)),
-            own=np.zeros((*shape, n_points)),
-            other=np.zeros((*shape, n_points)),
-        )
-        rows, voice, point, _ = self.given.within(part)
-        arrays = (array[0] for array in sums.values())
-        cross_counts(*votes_of(part, self.weights), self.codes, rows, voice, point, self.together, *arrays)
-        return sums
+    shape = (1, given.n_voices, n_groups, given.n_points)
+    sums = Sums(crossed=np.zeros((*shape, given.n_points)), own=np.zeros(shape), other=np.zeros(shape))
+    rows, voice, point, _ = given.within(part)
+    arrays = (array[0] for array in sums.values())
+    cross_counts(*votes_of(part, weights), codes, rows, voice, point, together, *arrays)
+    return sums
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class VoteCounts(Once):
-    """How many ratings each group gave to items with answers, by subset: subsets × groups."""
-
-    subset: Ints
-    n_subsets: int
-
-    def __call__(self, part: Part, draws: Draws) -> Sums:
-        """Return the counts over the items of a part."""
-        _, raters, _, times = votes_of(part)
-        item, group = part.item_of_each(), self.codes[raters].astype(np.int64)
-        kept = (np.diff(self.given.rows)[part.items][item] > 0) & (group >= 0)
-        cells = self.subset[part.items][item[kept]] * self.n_groups + group[kept]
-        n = np.bincount(cells, times[kept] if len(times) else None, minlength=self.n_subsets * self.n_groups)
-        return Sums(votes=n.reshape(1, self.n_subsets, self.n_groups))
+def vote_counts(given: KernelAnswers, codes: Codes, n_groups: int, subset: Ints, n_subsets: int, part: Part) -> Sums:
+    """Return how many ratings each group gave to items with answers, by subset: subsets × groups."""
+    _, raters, _, times = votes_of(part)
+    item, group = part.item_of_each(), codes[raters].astype(np.int64)
+    kept = (np.diff(given.rows)[part.items][item] > 0) & (group >= 0)
+    cells = subset[part.items][item[kept]] * n_groups + group[kept]
+    n = np.bincount(cells, times[kept] if len(times) else None, minlength=n_subsets * n_groups)
+    return Sums(votes=n.reshape(1, n_subsets, n_groups))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -279,15 +378,16 @@ class Aligner:
     seed: int
     how: Running
 
-    def everybody(self) -> NDArray[np.int32]:
+    def everybody(self) -> Codes:
         """Return a group for each rater: the same one for all."""
         return np.zeros(max(self.matched.ratings.n_raters, 1), dtype=np.int32)
 
-    def added(self, contribution: Contribution) -> Sums:
-        """Return the sums over all items."""
-        return total(self.matched.ratings.parts(), contribution, self._quiet)
+    def added(self, add: Callable[..., Sums], given: KernelAnswers, codes: Codes, n_groups: int, *more: Any) -> Sums:
+        """Return the sums over all items that a function makes from answers, groups, what else it needs, and a part."""
+        cost, width = len(given.voice) * n_groups / 4e8, given.n_voices * n_groups
+        return self._total(Once(partial(add, given, codes, n_groups, *more), cost, width))
 
-    def distances(self, codes: NDArray[np.int32], n_groups: int, *, by_subset: bool) -> UnitSums:
+    def distances(self, codes: Codes, n_groups: int, *, by_subset: bool) -> UnitSums:
         """Return the sums of a grouping of raters, by units of items."""
         from plurivox.kernels.alignment import N_SUMS
 
@@ -295,26 +395,19 @@ class Aligner:
         subset = matched.subset if by_subset else np.zeros(matched.ratings.n_items, dtype=np.int64)
         n_subsets = len(matched.subsets) + 1 if by_subset else 1
         unit, starts = self._units(subset, n_subsets, len(matched.voices) * n_groups * N_SUMS)
-        soft = tuple(Soft(v, *distributions(matched, v)) for v in soft_voices(matched))
-        weights = matched.ratings.weights
-        work = Distances(KernelAnswers.of(matched), codes, n_groups, unit, int(starts[-1]), self.prior, soft, weights)
-        return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
+        more = unit, int(starts[-1]), self.prior, soft_voices(matched), matched.ratings.weights
+        sums = self.added(distance_sums, KernelAnswers.of(matched), codes, n_groups, *more)
+        return UnitSums(sums["by_unit"][0], starts)
 
-    def xrr(self, codes: NDArray[np.int32], n_groups: int, level: Level) -> Floats:
+    def xrr(self, codes: Codes, n_groups: int, level: Level) -> Floats:
         """Return XRR between each voice and each group: voices × groups."""
         matched = self.matched
         cell = matched.item * len(matched.voices) + matched.voice
         together = np.bincount(cell[matched.point >= 0], minlength=int(cell.max(initial=0)) + 1)[cell]
-        sums = self.added(CrossRatings(KernelAnswers.of(matched), codes, n_groups, together, matched.ratings.weights))
+        given, weights = KernelAnswers.of(matched), matched.ratings.weights
+        sums = self.added(cross_ratings, given, codes, n_groups, together, weights)
         crossed, own, other = (array[0] for array in sums.values())
         return finish_parts.xrr_from(crossed, own, other, level, np.array(matched.ratings.scale.values))
-
-    def votes(self, codes: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
-        """Return how many ratings each group gave to items with answers, by subset: subsets + 1 × groups."""
-        matched = self.matched
-        work = VoteCounts(KernelAnswers.of(matched), codes, n_groups, matched.subset, len(matched.subsets) + 1)
-        votes: NDArray[Any] = self.added(work)["votes"][0]
-        return votes
 
     # Groups on the same items ----------------------------------------------------------------------------------------
 
@@ -322,26 +415,13 @@ class Aligner:
         """Return how much farther the second group of each pair is, by units of items on which both voted."""
         matched = self.matched
         nowhere = np.zeros(matched.ratings.n_items, dtype=np.int64)
-        width = len(matched.voices) * len(pairs) * (3 + 2 * (matched.top + 1))
-        unit, starts = self._units(nowhere, 1, width)
+        unit, starts = self._units(nowhere, 1, len(matched.voices) * len(pairs) * (3 + 2 * (matched.top + 1)))
         grouping = Grouping.of(matched.ratings, axis.codes, len(axis))
         work = self._pair_sums(grouping, pairs, to_voters, unit, int(starts[-1]), by_point=True)
-        return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
+        return UnitSums(self._total(work)["by_unit"][0], starts)
 
     def shuffled(self, grouping: Grouping, pairs: GroupPairs, draws: Draws, how: Running, *, to_voters: bool) -> Floats:
-        """Return the differences of pairs when whole raters are shuffled: draws × voices × pairs."""
-        return self._drawn(grouping, pairs, to_voters, draws, how)
-
-    def equal_sizes(self, axis: Axis, pairs: GroupPairs, n: int, *, to_voters: bool) -> Floats:
-        """Return the differences of pairs when each group is cut to the size of the smallest by drawing raters.
-
-        Without replacement; draws × voices × pairs.
-        """
-        shown = np.isin(axis.codes, np.flatnonzero(~axis.withheld))
-        grouping = Grouping.of(self.matched.ratings, axis.codes, len(axis), among=shown)
-        return self._drawn(grouping, pairs, to_voters, Draws.subsampled(n, self.seed), self.how)
-
-    def _drawn(self, grouping: Grouping, pairs: GroupPairs, to_voters: bool, draws: Draws, how: Running) -> Floats:
+        """Return the differences of pairs when whole raters are shuffled or drawn: draws × voices × pairs."""
         together = np.zeros(self.matched.ratings.n_items, dtype=np.int64)
         work = self._pair_sums(grouping, pairs, to_voters, together, 1, by_point=False)
         made = run(self.matched.ratings.parts(), work, draws, farther_of_all, how)
@@ -360,13 +440,9 @@ class Aligner:
         """Return the unit of each item, and where those of each subset begin: fewer if a unit holds many numbers."""
         return units_of(subset, n_subsets, self.seed, max(200, min(MOST_UNITS, _CELLS // max(1, width))))
 
-    @property
-    def _quiet(self) -> Running:
-        return self.how._replace(progress=None)
+    def _total(self, work: Contribution) -> Sums:
+        return total(self.matched.ratings.parts(), work, self.how._replace(progress=None))
 
-
-# The rows of an alignment result --------------------------------------------------------------------------------------
-# The rows of an alignment result: how far each voice is from all raters, subset by subset, and from each group.
 
 REFERENCE = "reference"
 """The kind of rows of answers that need no judgement, such as a constant."""
@@ -391,95 +467,3 @@ class ShownGroup(NamedTuple):
         for axis, places in compared.shown:
             if places:
                 yield axis, [cls(g, axis.name, axis.groups[g], int(axis.sizes[g])) for g in places]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class VoiceDistances:
-    """One call of :func:`plurivox.alignment`: what all of its axes share.
-
-    Rows of ``reference`` answers are marked as such, and contain only distances.
-    """
-
-    aligner: Aligner
-    level: Level
-    bootstrap: int
-    reference: bool = False
-
-    def telling(self, what: str) -> Aligner:
-        """Return an aligner that reports the progress of its draws under a name."""
-        how = self.aligner.how.doing(what)
-        how.tell(0, 1)
-        return replace(self.aligner, how=how)
-
-    def overall(self) -> list[Row]:
-        """Return the distances from the votes of all raters, for all items and each subset."""
-        matched = self.aligner.matched
-        n = len(matched.subsets)
-        subsets = [(n + 1 if n else 0, ALL), *enumerate(matched.subsets)]
-        everybody = [ShownGroup.everybody(matched.ratings.n_raters)]
-        return self._rows(self.aligner.everybody(), 1, everybody, subsets, "all raters, resampling")
-
-    def groups(self, compared: Compared) -> list[Row]:
-        """Return the distances from the votes of each shown group."""
-        rows = []
-        for axis, shown in ShownGroup.shown(compared):
-            rows += self._rows(axis.codes, len(axis), shown, [(0, ALL)], f"{axis.name}, resampling")
-        return rows
-
-    def _rows(
-        self, codes: NDArray[np.int32], n_groups: int, shown: Sequence[ShownGroup], subsets: Sequence[tuple[int, str]],
-        what: str,
-    ) -> list[Row]:  # fmt: skip
-        """Return a row for each voice, group, subset and statistic."""
-        from plurivox.kernels.alignment import ANSWERED, ITEMS
-
-        aligner, matched = self.aligner, self.aligner.matched
-        sums = aligner.distances(codes, n_groups, by_subset=len(subsets) > 1)
-        finish, observed = MeanDistances(matched.top), sums.totals()
-        total, values = and_all(observed)[0], finish(observed)[0]
-        xrr = None if self.reference else aligner.xrr(codes, n_groups, self.level)
-        votes = aligner.votes(codes, n_groups)
-        draws = sums.resampled(self.bootstrap, aligner.seed, finish, self.telling(what).how)
-        interval = percentile_interval(draws) if len(draws) > 1 else None
-        rows = []
-        for v, (model, prompt) in enumerate(matched.voices):
-            for g, axis, group, n_raters in shown:
-                for part, subset in subsets:
-                    n, answered = (round(float(total[part, v, g, at])) for at in (ITEMS, ANSWERED))
-                    given = votes[:, g].sum() if subset == ALL else votes[part, g]
-                    base = Row(
-                        self._kind(axis), axis, group, "", math.nan, n_raters=n_raters, n_items=n,
-                        n_ratings=round(float(given)), subset=subset, model=model, prompt=prompt,
-                        note="" if n == answered else f"answered {answered:,} of {n:,} items",
-                    )  # fmt: skip
-                    rows += self._of_subset(base, values[part, v, g], interval, (part, v, g))
-                    if subset == ALL and xrr is not None:
-                        rows.append(_with(base, "xrr", float(xrr[v, g])))
-        return rows
-
-    def _kind(self, axis: str) -> str:
-        return REFERENCE if self.reference else "voice" if axis == ALL else "group"
-
-    def _of_subset(self, base: Row, values: Floats, interval: Interval | None, place: tuple[int, ...]) -> list[Row]:
-        """Return the rows of a voice, a group and a subset, one for each mean."""
-        rows = []
-        for at, statistic in enumerate(STATISTICS):
-            row = _with(base, statistic, float(values[at]))
-            if interval is not None and not math.isnan(row.value) and base.n_items > 1:
-                low, high, undefined = (float(end[(*place, at)]) for end in interval)
-                row = row.with_interval(low, high, undefined / self.bootstrap)
-            rows.append(row)
-        return rows
-
-
-def _with(base: Row, statistic: str, value: float) -> Row:
-    """Return a row with a value, or with why it is undefined."""
-    row = replace(base, statistic=statistic, value=value)
-    return row.with_note(_undefined(statistic, base.n_items)) if math.isnan(value) else row
-
-
-def _undefined(statistic: str, n_items: int) -> str:
-    """Say why a value is undefined."""
-    if statistic == "xrr":
-        return "expected disagreement is 0, or no item has both"
-    return "no item has both votes and an answer" if n_items == 0 else "no answer can be read"

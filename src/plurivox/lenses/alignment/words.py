@@ -11,12 +11,11 @@ import polars as pl
 
 from plurivox.base.wording import counted, listed, named
 from plurivox.infer.claims import entangled_axes, entangled_statements, rests_on
-from plurivox.infer.result import Row, Statement, p_text, weight_of
+from plurivox.infer.result import Row, Statement, p_text, told, weight_of
 from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.alignment.matching import ALL, N_RANDOM
-from plurivox.lenses.alignment.pairs import LEAST_ITEMS
 from plurivox.lenses.alignment.stand_ins import DRAWS
-from plurivox.lenses.alignment.sums import REFERENCE
+from plurivox.lenses.alignment.sums import LEAST_ITEMS, REFERENCE
 from plurivox.statistics.alignment import MAY_STAND_IN
 from plurivox.statistics.registry import LABELS
 
@@ -45,21 +44,12 @@ class AlignmentFindings:
         """Return which group each model's answers lie closest to, how sure that is, and what was left out."""
         if not self.found.settings["humans"]:
             return [*self._alone(), *self._agreement(), *self._shaky(), *self._remarks()]
+        weighted = weighted_statements(self.found.settings, (), "ada_met")
         return [
-            *self._closest(),
-            *self._nearest(),
-            *self._stand_ins(),
-            *self._agreement(),
-            *self._shaky(),
-            *self._remarks(),
-            *self._weighted(),
+            *self._closest(), *self._nearest(), *self._stand_ins(), *self._agreement(), *self._shaky(),
+            *self._remarks(), *(replace(one, text=f"{one.text} {NOT_WEIGHTED}") for one in weighted),
             *self.found.withheld_statement(),
-        ]
-
-    def _weighted(self) -> list[Statement]:
-        """Say what weights amount to, and what does not use them."""
-        said = weighted_statements(self.found.settings, (), "ada_met")
-        return [replace(one, text=f"{one.text} {NOT_WEIGHTED}") for one in said]
+        ]  # fmt: skip
 
     def _closest(self) -> list[Statement]:
         """Say for each voice and axis which group is closest if that is claimed, or else that none is, and why."""
@@ -72,7 +62,7 @@ class AlignmentFindings:
             Statement(
                 self._closest_sentence(row, about[row.model, row.prompt, row.axis], n_tested), weight_of(row),
                 row.axis, row.statistic, row.group, True, row.p_adjusted, rests_on(settings, row, n_tested),
-                row.n_permutations, f"{self._voice(row)}'s answers",
+                row.n_permutations, f"{self._named(row)}'s answers",
                 f"lie closest to raters with {named(row.axis, row.group)}",
             )
             for row in tested if row.claim
@@ -81,27 +71,22 @@ class AlignmentFindings:
             said.append(self._none_closest(tested))
         said += self._near_misses([(row, about[row.model, row.prompt, row.axis]) for row in tested if not row.claim])
         said += entangled_statements(settings, (row.axis for row in tested))
-        return said + [Statement(text, 1.0, axis) for axis, text in self._without_common()]
-
-    def _without_common(self) -> list[tuple[str, str]]:
-        """Say on which axes no two groups rated enough of the same items."""
         most = self.found.contrasts().group_by("axis", maintain_order=True).agg(pl.col("n_items").max())
-        return [
-            (axis, f"No two groups of {axis} have {LEAST_ITEMS} answered items in common, so none is called the "
-                   "closest.")
-            for axis, n in most.iter_rows() if n < LEAST_ITEMS
-        ]  # fmt: skip
+        common = f"have {LEAST_ITEMS} answered items in common, so none is called the closest."
+        few = [axis for axis, n in most.iter_rows() if n < LEAST_ITEMS]
+        return said + [Statement(f"No two groups of {axis} {common}", 1.0, axis) for axis in few]
 
     def _closest_sentence(self, row: Row, one: dict[str, Any], n_tested: int) -> str:
         """Say which group is the closest. No interval: the next group was selected by its distance."""
         level = "" if _missing(one["matched"]) else f", {_points(one['matched'])} at equal group sizes"
         left = one["n_groups"] - one["n_compared"]
         alone = f" They are not compared with {counted(left, 'group')}: too few items in common." if left else ""
+        account = self.found.accounts().filter(model=row.model, prompt=row.prompt, subset=ALL).row(0, named=True)
         return (
-            f"{self._voice(row)}'s answers lie closest to raters with {named(row.axis, row.group)}, and follow them "
+            f"{self._named(row)}'s answers lie closest to raters with {named(row.axis, row.group)}, and follow them "
             f"item by item; the next group, {one['next']}, is {_points(one['gap'])} farther by {LABELS[one['by']]} on "
             f"{counted(one['n_items'], 'item')} that both rated{level}; {p_text(row.p_adjusted or 0.0)} after "
-            f"correction over {counted(n_tested, 'comparison')}.{alone} {self._refused(row)}"
+            f"correction over {counted(n_tested, 'comparison')}.{alone} The model {_answered(account)}."
         )
 
     def _none_closest(self, tested: Sequence[Row]) -> Statement:
@@ -123,86 +108,71 @@ class AlignmentFindings:
     def _near_misses(self, others: Sequence[tuple[Row, dict[str, Any]]]) -> list[Statement]:
         """Say why leads that shuffled raters do not give are still not claimed."""
         blocked = entangled_axes(self.found.settings)
-        rows = [(row, one) for row, one in others if row.survives and row.axis not in blocked]
-        said = [
-            Statement(self._near_miss(row, one), 1.9, row.axis, row.statistic, row.group, p=row.p_adjusted)
-            for row, one in rows[:FEW_MISSES]
-        ]
+        rows, said = [(row, one) for row, one in others if row.survives and row.axis not in blocked], []
+        for row, one in rows[:FEW_MISSES]:
+            why = "with other items, another group could be the closest"
+            if row.undecided:
+                why = f"p is too close to .05 after {row.n_permutations or 0:,} shuffles"
+            elif not one["follows"]:
+                order = "the same answers in random order would lie about as close"
+                why = f"they do not follow that group item by item: {order}"
+            text = (
+                f"{self._named(row)}'s answers lie closer to {named(row.axis, row.group)} than to {one['next']} "
+                f"({_points(one['gap'])}, {p_text(row.p_adjusted or 0.0)} after correction). Not claimed, since {why}."
+            )
+            said.append(Statement(text, 1.9, row.axis, row.statistic, row.group, p=row.p_adjusted))
         if len(rows) > FEW_MISSES:
             text = f"The same applies to {counted(len(rows) - FEW_MISSES, 'more lead', 'more leads')}; see closest()."
             said.append(Statement(text, 1.8, statistic=rows[0][0].statistic))
         return said
 
-    def _near_miss(self, row: Row, one: dict[str, Any]) -> str:
-        if row.undecided:
-            why = f"p is too close to .05 after {row.n_permutations or 0:,} shuffles"
-        elif not one["follows"]:
-            why = (
-                "they do not follow that group item by item: the same answers in random order would lie about as close"
-            )
-        else:
-            why = "with other items, another group could be the closest"
-        return (
-            f"{self._voice(row)}'s answers lie closer to {named(row.axis, row.group)} than to {one['next']} "
-            f"({_points(one['gap'])}, {p_text(row.p_adjusted or 0.0)} after correction). Not claimed, since {why}."
-        )
-
-    def _refused(self, row: Row) -> str:
-        account = self.found.accounts().filter(model=row.model, prompt=row.prompt, subset=ALL).row(0, named=True)
-        return f"The model {_answered(account)}."
-
     def _nearest(self) -> list[Statement]:
         """Say how far each voice is from the mode of all raters, and how far answers without judgement are."""
-        rows = [row for row in self._overall("ada_met") if row.kind != REFERENCE]
+        rows = [row for row in self._overall() if row.kind != REFERENCE]
         shown = rows if len(rows) <= FEW else [rows[0], rows[-1]]
         found = []
         for row in shown:
-            key = (row.model, "ada_met_answered")
-            answered = self.found.value(*key, prompt=row.prompt)
+            answered = self.found.value(row.model, "ada_met_answered", prompt=row.prompt)
             only = f"; {answered:.2f} where it answered" if abs(answered - row.value) > 0.005 else ""
-            interval = _bounds(row.ci_low, row.ci_high)
+            known = not (_missing(row.ci_low) or _missing(row.ci_high))
+            interval = f" ({row.ci_low:.2f} to {row.ci_high:.2f})" if known else ""
             rank = "" if len(rows) <= FEW else (", the closest" if row is rows[0] else ", the farthest")
-            text = (
-                f"{self._voice(row)} is {row.value:.2f}{interval} points from the mode of all raters on average{rank}"
-                f"{only}."
-            )
-            found.append(Statement(text, 2.2, statistic="ada_met"))
+            far = f"{row.value:.2f}{interval} points from the mode of all raters on average"
+            found.append(Statement(f"{self._named(row)} is {far}{rank}{only}.", 2.2, statistic="ada_met"))
         return found + self._without_judgement(rows)
 
-    def _overall(self, statistic: str) -> list[Row]:
-        """Return the defined values for all raters and items, of models and references, the smallest first."""
-        rows = [
-            row
-            for row in self.found.rows
-            if (row.statistic, row.axis, row.subset) == (statistic, ALL, ALL) and not math.isnan(row.value)
-        ]
+    def _overall(self) -> list[Row]:
+        """Return the defined distances from all raters on all items, of models and references, the smallest first."""
+        rows = [row for row in self.found.rows if (row.statistic, row.axis, row.subset) == ("ada_met", ALL, ALL)]
+        rows = [row for row in rows if not math.isnan(row.value)]
         return sorted(rows, key=lambda row: (row.value, row.model, row.prompt))
 
     def _without_judgement(self, models: list[Row]) -> list[Statement]:
         """Say how far the best constant and random answers are, and which models are no closer."""
-        rows = {row.model: row for row in self._overall("ada_met") if row.kind == REFERENCE}
+        rows = {row.model: row for row in self._overall() if row.kind == REFERENCE}
         if not rows or not models:
             return []
         best, *others = (rows[name] for name in self.found.references())
         beside = " and ".join(f"a {row.model} {row.value:.2f}" for row in others)
         text = f"For comparison, {best.model} is {best.value:.2f} points from it, {beside}."
-        beaten = [self._voice(row) for row in models if row.value >= best.value]
+        beaten = [self._named(row) for row in models if row.value >= best.value]
         if len(beaten) == len(models):
             text += f" No model is closer than {best.model}."
         elif beaten:
             text += f" Not closer than {best.model}: {listed(beaten, FEW)}."
         return [Statement(text, 2.15, statistic="ada_met")]
 
-    @property
-    def _constants(self) -> list[str]:
-        return list(self.found.settings["references"][:-N_RANDOM])
-
     def _stand_ins(self) -> list[Statement]:
         """Say which models may stand in for a rater, and why others may not although they pass the published test."""
         frame = self.found.stand_ins()
         models = [one for one in frame.filter(~pl.col("reference")).iter_rows(named=True) if not _missing(one["omega"])]
         if not models:
-            return self._too_few_humans(frame)
+            why = (
+                f"Whether a model may stand in for a rater cannot be decided: {frame['why'][0]}."
+                if frame.height
+                else ""
+            )
+            return [Statement(why, 0.5, statistic="stand_in")] if why else []
         found = [self._stands_in(one, len(models)) for one in models if one["stands_in"]]
         for one in models:
             if one["omega"] >= MAY_STAND_IN and not one["stands_in"]:
@@ -212,16 +182,17 @@ class AlignmentFindings:
             n = max(one["n_humans"] for one in models)
             highest = max(one["omega"] for one in models)
             needed = f"; the highest ω is {highest:.2f}, and one half is needed" if highest < MAY_STAND_IN else ""
-            told = f"{counted(n, 'human')}, tolerance {models[0]['tolerance']:g}"
-            text = f"No model is said to stand in for a rater ({told}{needed})."
+            of = f"{counted(n, 'human')}, tolerance {models[0]['tolerance']:g}"
+            text = f"No model is said to stand in for a rater ({of}{needed})."
             found.append(Statement(text, 2.1, statistic="stand_in"))
         return found + self._constants_pass(frame)
 
     def _stands_in(self, one: dict[str, Any], n_models: int) -> Statement:
+        few = f"; {one['n_few']:,} more rated too few items to compare" if one["n_few"] else ""
         text = (
             f"{self._named(one)} may stand in for a rater: for {one['n_rejected']} of {one['n_humans']} humans it is "
             f"as close to the others as that human is (ω = {one['omega']:.2f}, tolerance {one['tolerance']:g})"
-            f"{self._few(one)}, and it is closer than {one['constant']} (ρ = {one['advantage']:.2f} against "
+            f"{few}, and it is closer than {one['constant']} (ρ = {one['advantage']:.2f} against "
             f"{one['constant_advantage']:.2f}, {p_text(one['p_adjusted'])} corrected over "
             f"{counted(n_models, 'model')})."
         )
@@ -233,7 +204,8 @@ class AlignmentFindings:
 
     def _constants_pass(self, frame: pl.DataFrame) -> list[Statement]:
         """Say where the published test alone cannot distinguish a judge from a constant."""
-        passing = frame.filter(pl.col("model").is_in(self._constants), "reference", pl.col("omega") >= MAY_STAND_IN)
+        constants = self.found.settings["references"][:-N_RANDOM]
+        passing = frame.filter(pl.col("model").is_in(constants), "reference", pl.col("omega") >= MAY_STAND_IN)
         if passing.is_empty():
             return []
         names = listed([f"{one['model']} (ω = {one['omega']:.2f})" for one in passing.iter_rows(named=True)], FEW)
@@ -244,41 +216,28 @@ class AlignmentFindings:
         )
         return [Statement(text, 2.05, statistic="stand_in")]
 
-    def _too_few_humans(self, frame: pl.DataFrame) -> list[Statement]:
-        if frame.is_empty():
-            return []
-        text = f"Whether a model may stand in for a rater cannot be decided: {frame['why'][0]}."
-        return [Statement(text, 0.5, statistic="stand_in")]
-
-    def _few(self, one: dict[str, Any]) -> str:
-        return f"; {one['n_few']:,} more rated too few items to compare" if one["n_few"] else ""
-
     def _agreement(self) -> list[Statement]:
-        found, frame = [], self.found.alphas()
-        human = frame.filter(models="humans", level="ordinal")["value"].to_list()
+        found, frame = [], self.found.alphas().filter(level="ordinal")
+        human = frame.filter(models="humans")["value"].to_list()
         beside = "" if not human or _missing(human[0]) else f", humans with {human[0]:.2f}"
-        for one in frame.filter(models="all models").sort("prompt", "level").iter_rows(named=True):
-            if one["level"] == "ordinal" and not _missing(one["value"]):
-                where = f" with the prompt {one['prompt']}" if one["prompt"] else ""
-                text = (
-                    f"The {one['n_models']} models agree among themselves{where} with an ordinal alpha of "
-                    f"{one['value']:.2f}{beside}."
-                )
-                found.append(Statement(text, 1.9, statistic="alpha"))
+        for one in frame.filter(pl.col("value").is_not_nan(), models="all models").sort("prompt").iter_rows(named=True):
+            where = f" with the prompt {one['prompt']}" if one["prompt"] else ""
+            text = f"The {one['n_models']} models agree among themselves{where} with an ordinal alpha of "
+            found.append(Statement(f"{text}{one['value']:.2f}{beside}.", 1.9, statistic="alpha"))
         return found
 
     def _shaky(self) -> list[Statement]:
         found = []
         away = (pl.col("share") - pl.col("expected")).abs()
         farthest = self.found.positions().sort(away, descending=True).unique(["model", "prompt"], keep="first")
-        for one in farthest.sort("model", "prompt").iter_rows(named=True):
-            if one["p_value"] < POSITION_BIAS:
-                text = (
-                    f"{self._named(one)} has a position bias: the option shown in position {one['position']} gets "
-                    f"{one['share']:.0%} of its answers, where an even share is {one['expected']:.0%} "
-                    f"({p_text(one['p_value'])})."
-                )
-                found.append(Statement(text, 1.8, statistic="position"))
+        biased = farthest.filter(pl.col("p_value") < POSITION_BIAS).sort("model", "prompt")
+        for one in biased.iter_rows(named=True):
+            text = (
+                f"{self._named(one)} has a position bias: the option shown in position {one['position']} gets "
+                f"{one['share']:.0%} of its answers, where an even share is {one['expected']:.0%} "
+                f"({p_text(one['p_value'])})."
+            )
+            found.append(Statement(text, 1.8, statistic="position"))
         return found
 
     def _alone(self) -> list[Statement]:
@@ -287,16 +246,11 @@ class AlignmentFindings:
             "There are no human ratings, so nothing is said about distances, groups, or standing in for a rater; only "
             "what models answered, and how far they agree with each other and with themselves."
         )
-        found = [Statement(text, 2.3)]
-        return found + [
-            Statement(f"{self._named(one)} {_answered(one)}.", 2.2)
-            for one in self.found.accounts().iter_rows(named=True)
-        ]
+        each = [f"{self._named(one)} {_answered(one)}." for one in self.found.accounts().iter_rows(named=True)]
+        return [Statement(text, 2.3), *told(each, 2.2)]
 
     def _remarks(self) -> list[Statement]:
-        return [Statement(text, 0.0) for text in self._left_out()]
-
-    def _left_out(self) -> list[str]:
+        """Say what was left out."""
         settings, found = self.found.settings, self._unmet()
         if settings["n_unrated"]:
             found.append(f"Left out because they have answers but no rating: {counted(settings['n_unrated'], 'item')}.")
@@ -310,31 +264,27 @@ class AlignmentFindings:
         asked = pl.sum_horizontal("refused", "unreadable", "failed") > 0
         silent = self.found.accounts().filter(pl.col("subset") == ALL, pl.col("answered") == 0, asked)
         found += [f"{self._named(one)} has no readable answer." for one in silent.iter_rows(named=True)]
-        return found
+        return told(found, 0.0)
 
     def _unmet(self) -> list[str]:
         """Say who rated none of the items that models answered."""
         if not self.found.settings["n_items"]:
             return ["The selected ratings contain no item that a model answered."]
         first = next(iter(self.found.settings["voices"]), None)
-        none = [
-            row
-            for row in self.found.rows
-            if [row.model, row.prompt] == first and (row.kind, row.statistic, row.n_items) == ("group", "ada_met", 0)
-        ]
-        axes = dict.fromkeys(row.axis for row in none)
-        return [
-            "Without a value because they rated none of the answered items: "
-            f"{listed([named(axis, row.group) for row in none if row.axis == axis], FEW)}."
-            for axis in axes
-        ]
+        none: dict[str, list[str]] = {}
+        for row in self.found.rows:
+            own = (row.kind, row.statistic, row.n_items) == ("group", "ada_met", 0)
+            if own and [row.model, row.prompt] == first:
+                none.setdefault(row.axis, []).append(named(row.axis, row.group))
+        why = "Without a value because they rated none of the answered items:"
+        return [f"{why} {listed(groups, FEW)}." for groups in none.values()]
 
-    def _voice(self, row: Row) -> str:
-        return self._named({"model": row.model, "prompt": row.prompt})
-
-    def _named(self, one: dict[str, Any]) -> str:
-        prompts = {voice.prompt for voice in self.found.voices}
-        return f"{one['model']} ({one['prompt']})" if len(prompts) > 1 and one["prompt"] else str(one["model"])
+    def _named(self, one: Row | dict[str, Any]) -> str:
+        """Name the model of a row or a line, with its prompt if there are several."""
+        model, prompt = (one.model, one.prompt) if isinstance(one, Row) else (one["model"], one["prompt"])
+        return (
+            f"{model} ({prompt})" if prompt and len({voice.prompt for voice in self.found.voices}) > 1 else str(model)
+        )
 
 
 def _answered(account: dict[str, Any]) -> str:
@@ -347,10 +297,6 @@ def _answered(account: dict[str, Any]) -> str:
 
 def _points(value: float) -> str:
     return f"{value:.2f} points"
-
-
-def _bounds(low: float | None, high: float | None) -> str:
-    return "" if _missing(low) or _missing(high) else f" ({low:.2f} to {high:.2f})"
 
 
 def _missing(value: float | None) -> bool:

@@ -21,9 +21,10 @@ LENS = Lens(
     inputs=(ANSWERS,),
     csv_tables=("card", "values", "biases", "places", "stand_ins", "requirements", "verdicts"),
     result="plurivox.lenses.judge.result:JudgeCard",
-    brief="plurivox.lenses.judge.tables:brief",
+    tables="plurivox.lenses.judge.result:tables",
+    brief="plurivox.lenses.judge.result:brief",
     legend="Raters, constant, chance: what raters reach with each other (for bias, the range of nine in ten), the best "
     "constant answer, and a draw from all votes. Agreement of 0 is chance; distance and bias are in points of the "
     "scale. Intervals are over items and raters. p is corrected over models; for bias, over all groups and parts.",
-    gate="plurivox.lenses.judge.verdicts:failures",
+    gate="plurivox.lenses.judge.result:failures",
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,16 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Finish, Sums, Values, run
 from plurivox.infer.grouping import raters_who_rated
-from plurivox.infer.jackknife import LeftOut, RaterUnits, rating_blocks, without_items, without_raters
+from plurivox.infer.jackknife import (
+    LeftOut,
+    RaterUnits,
+    number_of_blocks,
+    rating_blocks,
+    without_items,
+    without_raters,
+)
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
+from plurivox.lenses.alignment.sums import KernelAnswers
 from plurivox.statistics.checks import Level
 from plurivox.statistics.cohesion import parts as cohesion
 
@@ -35,60 +43,7 @@ ENOUGH = 0.5
 """A model whose agreement with raters is below this share of their own agreement should not judge."""
 
 
-# Answers -------------------------------------------------------------------------------------------------------------
-
-
-class AnswerCounts(NamedTuple):
-    """What a voice answered to the items of a part: the positions of items with an answer, and counts of each point."""
-
-    items: Ints
-    counts: NDArray[np.int32]
-
-    def in_each(self, part: Part, draws: Draws) -> list[AnswerCounts]:
-        """Return the answers that count in each draw: all, or those to a unit of items."""
-        if draws.resample != "items":
-            return [self] * draws.total
-        assert draws.units is not None
-        unit = draws.units[part.items][self.items]
-        order = np.argsort(unit, kind="stable")
-        bounds = np.searchsorted(unit[order], np.arange(draws.first, draws.last + 1))
-        each = (np.sort(order[start:stop]) for start, stop in pairwise(bounds))
-        return [AnswerCounts(self.items[some], self.counts[some]) for some in each]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AnswersByItem:
-    """Answers by item: those to item ``i`` are entries ``rows[i]`` to ``rows[i + 1]``, each on a point of the scale."""
-
-    rows: Ints
-    voice: Ints
-    point: Ints
-    n_voices: int
-    n_points: int
-
-    @classmethod
-    def of(cls, matched: AnsweredItems) -> AnswersByItem:
-        """Return the readable answers."""
-        there = np.flatnonzero(matched.point >= 0)
-        rows = np.searchsorted(there, matched.rows).astype(np.int64)
-        return cls(rows, matched.voice[there], matched.point[there], len(matched.voices), matched.top + 1)
-
-    def within(self, part: Part) -> list[AnswerCounts]:
-        """Return what each voice answered to the items of a part."""
-        rows = self.rows[part.first : part.first + part.n_items + 1]
-        own = slice(int(rows[0]), int(rows[-1]))
-        item = np.repeat(np.arange(part.n_items), np.diff(rows))
-        found = []
-        for v in range(self.n_voices):
-            mine = self.voice[own] == v
-            items, at = np.unique(item[mine], return_inverse=True)
-            counts = np.zeros((len(items), self.n_points), dtype=np.int32)
-            np.add.at(counts, (at, self.point[own][mine]), 1)
-            found.append(AnswerCounts(items, counts))
-        return found
-
-
-# Ratings under draws -------------------------------------------------------------------------------------------------
+# Answers and ratings under draws -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +55,7 @@ class AnswersAndRatings(ABC):
 
     Attributes
     ----------
-    judged
+    given
         The answers.
     values
         The numbers of the scale.
@@ -114,17 +69,27 @@ class AnswersAndRatings(ABC):
         What each part adds as a whole, by its first item; empty until that is known.
     """
 
-    judged: AnswersByItem
+    given: KernelAnswers
     values: Floats
     n_raters: int
     n_blocks: int
-    weights: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)
+    weights: Floats
     whole: Mapping[int, Sums] = field(default_factory=dict, kw_only=True)
+
+    @classmethod
+    def of(cls, matched: AnsweredItems, *more: Any) -> Self:
+        """Prepare the answers and ratings; ``more`` is what a subclass needs besides."""
+        ratings = matched.ratings
+        return cls(
+            KernelAnswers.of(matched), np.array(ratings.scale.values, dtype=float),
+            ratings.n_raters if ratings.has_raters else 0, number_of_blocks(ratings.parts()), weights_of(ratings),
+            *more,
+        )  # fmt: skip
 
     @property
     def cost(self) -> float:
         """Roughly how many seconds a draw takes."""
-        return len(self.judged.voice) * 1e-7 + self.judged.n_voices * 2e-4
+        return len(self.given.voice) * 1e-7 + self.given.n_voices * 2e-4
 
     @property
     def width(self) -> int:
@@ -140,44 +105,67 @@ class AnswersAndRatings(ABC):
         """Return a row for each item, of all ratings of a part or of some."""
 
     @abstractmethod
-    def of_voice(self, part: Part, asked: AnswerCounts, table: Floats) -> Sums:
-        """Return what the answers of a voice add with the rows of their items, without draws and voices."""
+    def of_voice(self, part: Part, items: Ints, counts: NDArray[np.int32], table: Floats) -> Sums:
+        """Return what the answers of a voice add, without draws and voices.
+
+        From the positions of items, how often the voice gave each point to them, and their rows.
+        """
+
+    def asked(self, part: Part) -> Iterator[tuple[Ints, NDArray[np.int32]]]:
+        """Yield for each voice the items of a part that it answered, and how often it gave each point to them."""
+        rows, voice, point, _ = self.given.within(part)
+        first, last = int(rows[0]), int(rows[-1])
+        item = np.repeat(np.arange(part.n_items), np.diff(rows))
+        for v in range(self.given.n_voices):
+            own = np.flatnonzero((voice[first:last] == v) & (point[first:last] >= 0))
+            items, at = np.unique(item[own].astype(np.int64), return_inverse=True)
+            counts = np.zeros((len(items), self.given.n_points), dtype=np.int32)
+            np.add.at(counts, (at, point[first:last][own]), 1)
+            yield items, counts
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        voices, table, sums = self.judged.within(part), self.table(part), self.empty(draws.total)
+        voices, table, sums = list(self.asked(part)), self.table(part), self.empty(draws.total)
         if draws.resample in ("raters", "ratings"):
             self._without(part, draws, voices, table, sums)
             return sums
-        for v, voice in enumerate(voices):
-            for d, asked in enumerate(voice.in_each(part, draws)):
-                for name, array in self.of_voice(part, asked, table[asked.items]).items():
+        for v, (items, counts) in enumerate(voices):
+            every: Iterable[Any] = [slice(None)] * draws.total
+            if draws.resample == "items":
+                assert draws.units is not None
+                every = _in_each(draws.units[part.items][items], draws)
+            for d, some in enumerate(every):
+                for name, array in self.of_voice(part, items[some], counts[some], table[items[some]]).items():
                     sums[name][d, v] = array
         return sums
 
-    def _without(self, part: Part, draws: Draws, voices: Sequence[AnswerCounts], table: Floats, sums: Sums) -> None:
+    def _without(
+        self, part: Part, draws: Draws, voices: Sequence[tuple[Ints, NDArray[np.int32]]], table: Floats, sums: Sums
+    ) -> None:
         """Write what remains without a unit of raters or a block of ratings in each draw."""
-        item, whole = part.item_of_each(), self.whole[part.first]
-        for name, array in whole.items():
+        item = part.item_of_each()
+        for name, array in self.whole[part.first].items():
             sums[name][:] = array
         places = np.full((len(voices), part.n_items), -1, dtype=np.int64)
-        for v, voice in enumerate(voices):
-            places[v, voice.items] = np.arange(len(voice.items))
-        for d, gone in enumerate(left_out_in(part, draws, self.n_blocks)):
+        for v, (items, _) in enumerate(voices):
+            places[v, items] = np.arange(len(items))
+        unit = rating_blocks(part, self.n_blocks) if draws.units is None else draws.units[part.raters]
+        for d, gone in enumerate(_in_each(unit, draws)):
             touched = np.unique(item[gone])
             now = table[touched] - self.table(part, gone)[touched]
-            for v, voice in enumerate(voices):
+            for v, (_, counts) in enumerate(voices):
                 rows = places[v, touched]
                 there = rows >= 0
-                asked = AnswerCounts(touched[there], voice.counts[rows[there]])
-                before, after = (self.of_voice(part, asked, own) for own in (table[asked.items], now[there]))
+                items = touched[there]
+                before, after = (
+                    self.of_voice(part, items, counts[rows[there]], own) for own in (table[items], now[there])
+                )
                 for name in before:
                     sums[name][d, v] += after[name] - before[name]
 
 
-def left_out_in(part: Part, draws: Draws, n_blocks: int) -> Iterator[Ints]:
-    """Yield which ratings of a part are left out in each draw: those of a unit of raters, or of a block."""
-    unit = rating_blocks(part, n_blocks) if draws.units is None else draws.units[part.raters]
+def _in_each(unit: NDArray[Any], draws: Draws) -> Iterator[Ints]:
+    """Yield the positions of each draw's unit, in order."""
     order = np.argsort(unit, kind="stable")
     bounds = np.searchsorted(unit[order], np.arange(draws.first, draws.last + 1))
     yield from (order[start:stop] for start, stop in pairwise(bounds))
@@ -198,7 +186,7 @@ class Agreements(AnswersAndRatings):
 
     def empty(self, n_draws: int) -> Sums:
         """Return sums of nothing."""
-        shape = (n_draws, self.judged.n_voices, self.judged.n_points)
+        shape = (n_draws, self.given.n_voices, self.given.n_points)
         return Sums(
             crossed=np.zeros((*shape, shape[-1])), own=np.zeros(shape), other=np.zeros(shape), scaled=np.zeros(shape),
             coincident=np.zeros((*shape, shape[-1])), flat=np.zeros(shape), far=np.zeros((*shape[:2], 6)),
@@ -206,7 +194,7 @@ class Agreements(AnswersAndRatings):
 
     def table(self, part: Part, chosen: Ints | None = None) -> Floats:
         """Return how many ratings each point has, items × points × 1; or with weights, Σw, Σw² and their number."""
-        n_points, some = self.judged.n_points, slice(None) if chosen is None else chosen
+        n_points, some = self.given.n_points, slice(None) if chosen is None else chosen
         cell = (part.item_of_each() * n_points + part.scores)[some]
         times: list[Any] = [part.multiplicity[some] if len(part.multiplicity) else None]
         if len(self.weights):
@@ -215,11 +203,11 @@ class Agreements(AnswersAndRatings):
         counts = [np.bincount(cell, one, minlength=part.n_items * n_points) for one in times]
         return np.stack(counts, axis=-1).reshape(-1, n_points, len(times)).astype(float)
 
-    def of_voice(self, part: Part, asked: AnswerCounts, table: Floats) -> Sums:
+    def of_voice(self, part: Part, items: Ints, counts: NDArray[np.int32], table: Floats) -> Sums:
         """Return what the answers of a voice add."""
         there = table[..., -1] > 0.5  # ratings are counted, since sums of weights minus themselves need not be 0
         rated = there.any(axis=1)
-        own, answers = np.where(there[..., np.newaxis], table, 0.0)[rated], asked.counts[rated].astype(float)
+        own, answers = np.where(there[..., np.newaxis], table, 0.0)[rated], counts[rated].astype(float)
         n, squares, ratings = np.moveaxis(np.broadcast_to(own, (*own.shape[:2], 3)), -1, 0)
         m, size = n.sum(axis=1, keepdims=True), answers.sum(axis=1, keepdims=True)
         flat, pairs, q = (n @ self.apart) / m, ratings.sum(axis=1) > 1, squares.sum(axis=1, keepdims=True)
@@ -259,7 +247,7 @@ class AgreementFinish:
         humans = cohesion.alpha_from(sums["coincident"], self.level, self.values, self_pairs=own_pairs)
         distance, apart, same = (cohesion.ratio(*one) for one in ((far, items), (apart, pairs), (same, pairs)))
         constants = constant_distances(sums)
-        best = _least(constants)
+        best = np.fmin.reduce(constants, axis=-1)
         marginal = (constants * shares_of(sums["other"])).sum(axis=-1)
         relative = cohesion.ratio(own, np.where(humans > cohesion.ROUNDING, humans, np.nan))
         gap, lead = own - ENOUGH * humans, best - distance
@@ -276,10 +264,6 @@ def shares_of(counts: Floats) -> Floats:
     """Return counts over the points as shares of all, NaN where there are none."""
     whole = np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape)
     return cohesion.ratio(counts, whole)
-
-
-def _least(values: Floats) -> Floats:
-    return np.where(np.isnan(values).all(axis=-1), np.nan, np.min(np.where(np.isnan(values), np.inf, values), axis=-1))
 
 
 def agreement_of_shares(sums: Sums, shares: Floats, level: Level, values: Floats) -> Floats:
@@ -311,7 +295,7 @@ class Levels(AnswersAndRatings):
     def empty(self, n_draws: int) -> Sums:
         """Return sums of nothing."""
         n_columns = self.n_groups if self.codes is not None else 1 + self.n_subsets
-        return Sums(levels=np.zeros((n_draws, self.judged.n_voices, n_columns, 2)))
+        return Sums(levels=np.zeros((n_draws, self.given.n_voices, n_columns, 2)))
 
     def table(self, part: Part, chosen: Ints | None = None) -> Floats:
         """Return Σw, the sum of weighted ratings, and their number by group, items × groups × 3."""
@@ -325,15 +309,15 @@ class Levels(AnswersAndRatings):
         sums = [np.bincount(cell, one[inside], minlength=size) for one in (weight, weight * score, times)]
         return np.asarray(np.stack(sums, axis=-1).reshape(part.n_items, self.n_groups, 3), dtype=float)
 
-    def of_voice(self, part: Part, asked: AnswerCounts, table: Floats) -> Sums:
+    def of_voice(self, part: Part, items: Ints, counts: NDArray[np.int32], table: Floats) -> Sums:
         """Return what the answers of a voice add."""
         n, whole = table[..., 0], table[..., 1]
         rated = table[..., 2] > 0.5
-        answer = (asked.counts @ self.values) / asked.counts.sum(axis=1)
+        answer = (counts @ self.values) / counts.sum(axis=1)
         above = np.where(rated, answer[:, np.newaxis] - whole / np.where(rated, n, 1.0), 0.0)
         found = np.stack([above.sum(axis=0), rated.sum(axis=0)], axis=-1)
         if self.codes is None and self.n_subsets:
-            own = self.subset[part.items][asked.items]
+            own = self.subset[part.items][items]
             each = [np.bincount(own, one[:, 0], minlength=self.n_subsets + 1)[:-1] for one in (above, rated)]
             found = np.concatenate([found, np.stack(each, axis=-1)])
         return Sums(levels=found)
@@ -376,8 +360,5 @@ def left_out(
         for g in np.flatnonzero(units.alone):  # what it would be with another rater is unknown
             made[units.strata[g]][(..., g) if groups else ...] = np.nan
         each.extend(made)
-    blocks = None
-    if raters and resample == "both":
-        made_of = run(parts, work, Draws.of_blocks(work.n_blocks), finish, how)
-        blocks = np.concatenate(made_of) if made_of else None
-    return observed, LeftOut(finish(observed)[0], tuple(each), blocks)
+    blocks = run(parts, work, Draws.of_blocks(work.n_blocks), finish, how) if raters and resample == "both" else []
+    return observed, LeftOut(finish(observed)[0], tuple(each), np.concatenate(blocks) if blocks else None)

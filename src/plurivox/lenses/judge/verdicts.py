@@ -1,4 +1,4 @@
-"""Verdicts: whether a model may serve as a judge, with care, or not, each reason with its number and its test.
+"""What a judge card found, in sentences: verdicts, each reason with its number and its test, and what was left out.
 
 A verdict claims only what the tests support. ``good`` needs the test of standing in, which a constant answer cannot
 pass, and no problem that is certain; ``not`` needs a test that goes against the model; ``with care`` needs agreement
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from plurivox.base.wording import counted, listed, named
+from plurivox.base.wording import counted, listed, named, resampled
 from plurivox.domain.answers import Voice
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.families import SIGNIFICANT
-from plurivox.infer.result import p_text
-from plurivox.lenses.judge.quantities import Requirement
+from plurivox.infer.result import Statement, p_text, told
+from plurivox.infer.weighting import judge_and_raters_of, not_both, weighted_statements
+from plurivox.lenses.estimate.words import worth_sentence
+from plurivox.lenses.judge.settings import Requirement
 from plurivox.statistics.alignment import MAY_STAND_IN
 
 if TYPE_CHECKING:
@@ -37,6 +39,11 @@ SILENT = 0.05
 """A judge that certainly leaves more than this share of the items without an answer has a problem."""
 FEW = 3
 """The most biases that get a sentence each."""
+TESTED = {
+    "agreement": "agreement", "bias": "bias", "omega": "standing in for a rater", "position_bias": "position bias",
+    "consistency": "self-consistency",
+}  # fmt: skip
+"""What a verdict rests on; it names those that could not be tested."""
 
 
 class Reason(NamedTuple):
@@ -69,10 +76,15 @@ class JudgeVerdict(NamedTuple):
         return [one.text for one in self.reasons]
 
 
+def cells_of(found: JudgeCard, voice: Voice) -> dict[str, dict[str, Any]]:
+    """Return the rows of a model's card by quantity."""
+    own = found.card().filter(model=voice.model, prompt=voice.prompt)
+    return {one["quantity"]: one for one in own.iter_rows(named=True)}
+
+
 def verdict_of(found: JudgeCard, voice: Voice) -> JudgeVerdict:
     """Return the verdict on a model."""
-    rows = found.card().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt)
-    cells = {one["quantity"]: one for one in rows.iter_rows(named=True)}
+    cells = cells_of(found, voice)
     stands, follows, weak, lead = _stands(found, voice), _agreement(cells), _weak(cells), _lead(cells)
     problems = [*_biases(found, voice), *_places(found, voice, cells), *_wavers(cells), *_silent(cells)]
     reasons = [one for one in (stands, follows, weak, lead, *problems) if one is not None]
@@ -84,7 +96,9 @@ def verdict_of(found: JudgeCard, voice: Voice) -> JudgeVerdict:
         reasons.sort(key=lambda one: one.quantity not in ("relative", "lead") or one.points != "against")
     else:
         kind = CARE if follows is not None and follows.points == "for" else UNDECIDED
-    return JudgeVerdict(kind, tuple(reasons), tuple(_untold(cells)))
+    untold = [f"{name} ({cells[quantity]['note']})" for quantity, name in TESTED.items()
+              if _missing(cells[quantity]["value"])]  # fmt: skip
+    return JudgeVerdict(kind, tuple(reasons), (f"Not tested: {listed(untold)}.",) if untold else ())
 
 
 # Agreement -----------------------------------------------------------------------------------------------------------
@@ -97,11 +111,11 @@ def _agreement(cells: dict[str, dict[str, Any]]) -> Reason | None:
         return None
     beside = "" if _missing(one["humans"]) else f", and raters reach {one['humans']:.2f} among themselves"
     amount = f"{one['value']:.2f}{_ends(one)}"
+    amount += f", where 0 is chance{beside}"
+    points, text = "open", f"It is not certain that it agrees with raters beyond chance: {amount}"
     if _sure(one) and one["value"] > 0:
-        text = f"Its agreement with a rater is {amount}, where 0 is chance{beside} ({p_text(one['p_adjusted'])})."
-        return Reason(text, "for", "agreement", one["p_adjusted"])
-    text = f"It is not certain that it agrees with raters beyond chance: {amount}, where 0 is chance{beside}."
-    return Reason(text, "open", "agreement", one["p_adjusted"])
+        points, text = "for", f"Its agreement with a rater is {amount} ({p_text(one['p_adjusted'])})"
+    return Reason(f"{text}.", points, "agreement", one["p_adjusted"])
 
 
 def _weak(cells: dict[str, dict[str, Any]]) -> Reason | None:
@@ -122,18 +136,14 @@ def _lead(cells: dict[str, dict[str, Any]]) -> Reason | None:
     if _missing(one["value"]):
         return None
     constant = f"always answering {one['constant_answer']}"
-    by = f"{abs(one['value']):.2f} points{_ends(one, turn=one['value'] < 0)}"
     if not _sure(one):
-        text = (
-            f"It is not certain that it is closer to a rater than {constant}: its lead is {one['value']:.2f} points"
-            f"{_ends(one)}."
-        )
+        lead = f"its lead is {one['value']:.2f} points{_ends(one)}"
+        text = f"It is not certain that it is closer to a rater than {constant}: {lead}."
         return Reason(text, "open", "lead", one["p_adjusted"])
-    if one["value"] > 0:
-        text = f"It is closer to a rater than {constant}, by {by}, {p_text(one['p_adjusted'])}."
-        return Reason(text, "for", "lead", one["p_adjusted"])
-    text = f"It is farther from a rater than {constant}, by {by}, {p_text(one['p_adjusted'])}."
-    return Reason(text, "against", "lead", one["p_adjusted"])
+    ahead = one["value"] > 0
+    by = f"{abs(one['value']):.2f} points{_ends(one, turn=not ahead)}, {p_text(one['p_adjusted'])}"
+    text = f"It is {'closer to' if ahead else 'farther from'} a rater than {constant}, by {by}."
+    return Reason(text, "for" if ahead else "against", "lead", one["p_adjusted"])
 
 
 def _stands(found: JudgeCard, voice: Voice) -> Reason | None:
@@ -141,8 +151,7 @@ def _stands(found: JudgeCard, voice: Voice) -> Reason | None:
     frame = found.stand_ins()
     if frame.is_empty():
         return None
-    same = (pl.col("model") == voice.model) & (pl.col("prompt") == voice.prompt)
-    one = frame.row(by_predicate=same & ~pl.col("reference"), named=True)
+    one = frame.filter(~pl.col("reference"), model=voice.model, prompt=voice.prompt).row(0, named=True)
     if _missing(one["omega"]):
         return None
     told = f"ω = {one['omega']:.2f}, tolerance {one['tolerance']:g}"
@@ -154,11 +163,10 @@ def _stands(found: JudgeCard, voice: Voice) -> Reason | None:
             f"{p_text(one['p_adjusted'])})."
         )
         return Reason(text, "for", "omega", one["p_adjusted"])
+    why = f", though {told}: {one['why']}"
     if one["omega"] < MAY_STAND_IN:
-        return Reason(
-            f"It cannot be said to stand in for a rater: it holds its own against {of} ({told}).", "open", "omega"
-        )
-    return Reason(f"It cannot be said to stand in for a rater, though {told}: {one['why']}.", "open", "omega")
+        why = f": it holds its own against {of} ({told})"
+    return Reason(f"It cannot be said to stand in for a rater{why}.", "open", "omega")
 
 
 # Problems ------------------------------------------------------------------------------------------------------------
@@ -166,44 +174,34 @@ def _stands(found: JudgeCard, voice: Voice) -> Reason | None:
 
 def _biases(found: JudgeCard, voice: Voice) -> Iterator[Reason]:
     """Say where answers are certainly above or below ratings: overall, where it is a bias, and elsewhere in short."""
-    frame = found.biases().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt, "shifted")
+    frame = found.biases().filter("shifted", model=voice.model, prompt=voice.prompt)
     rows = sorted(frame.iter_rows(named=True), key=lambda one: -abs(one["value"]))
-    whole = [one for one in rows if _is_whole(one)]
-    parts = [one for one in rows if not _is_whole(one)]
-    told = [*whole, *[one for one in parts if one["biased"]][:FEW]]
+    whole = [one for one in rows if one["axis"] == one["subset"] == "all"]
+    told = [*whole, *[one for one in rows if one not in whole and one["biased"]][:FEW]]
     yield from (_bias(found, one) for one in told)
-    rest = [one for one in parts if one not in told]
-    if rest:
-        yield Reason(_elsewhere(found, rest, more=bool(told)), "against", "bias_elsewhere")
-
-
-def _elsewhere(found: JudgeCard, rest: list[dict[str, Any]], *, more: bool) -> str:
-    """Say for how many other groups of raters and parts of the items answers are off, and by how much at most."""
-    largest = rest[0]
-    points = f"{abs(largest['value']):.2f} points"
-    start = "It is also certainly off for" if more else "It is off on average for"
-    p = "" if more else f", {p_text(largest['p_adjusted'])}"
+    rest = [one for one in rows if one not in told]
+    if not rest:
+        return
+    largest, more = rest[0], " more" if told else ""
+    points, where = f"{abs(largest['value']):.2f} points", _where(found, largest)
+    start = "It is also certainly off for" if told else "It is off on average for"
+    p = "" if told else f", {p_text(largest['p_adjusted'])}"
+    text = f"{len(rest):,}{more} groups of raters or parts of the items, by at most {points} ({where}{p})."
     if len(rest) == 1:
-        of = "items" if largest["subset"] != "all" else "raters"
-        return f"{start} {of} with {_where(found, largest)}, by {points}{p}."
-    where = f"{len(rest):,}{' more' if more else ''} groups of raters or parts of the items"
-    return f"{start} {where}, by at most {points} ({_where(found, largest)}{p})."
-
-
-def _is_whole(one: dict[str, Any]) -> bool:
-    return bool(one["axis"] == "all" and one["subset"] == "all")
+        text = f"{'items' if largest['subset'] != 'all' else 'raters'} with {where}, by {points}{p}."
+    yield Reason(f"{start} {text}", "against", "bias_elsewhere")
 
 
 def _where(found: JudgeCard, one: dict[str, Any]) -> str:
     """Name a group of raters, or a part of the items."""
-    return (
-        named(found.settings["subset"], one["subset"]) if one["subset"] != "all" else named(one["axis"], one["group"])
-    )
+    own = (found.settings["subset"], one["subset"]) if one["subset"] != "all" else (one["axis"], one["group"])
+    return named(*own)
 
 
 def _bias(found: JudgeCard, one: dict[str, Any]) -> Reason:
     """Say by how much answers are above or below ratings, compared with single raters."""
-    poles = Poles.of(found.settings)
+    poles, low, high = Poles.of(found.settings), one["humans_low"], one["humans_high"]
+    usual = "" if low is None else f" (nine in ten by {low:+.2f} to {high:+.2f})"
     whom = "raters" if one["axis"] == "all" else f"raters with {named(one['axis'], one['group'])}"
     scores = "the raters' scores" if one["axis"] == "all" else f"the scores of {whom}"
     where = " items" if one["subset"] == "all" else f" items with {_where(found, one)}"
@@ -215,18 +213,11 @@ def _bias(found: JudgeCard, one: dict[str, Any]) -> Reason:
         "short": f"are {way} than {scores}{'' if one['subset'] == 'all' else f' on{where}'}",
     }  # fmt: skip
     if one["biased"]:
-        beyond = f"farther off than single raters{_usual(one)}, {p_text(one['p_beyond'])}"
+        beyond = f"farther off than single raters{usual}, {p_text(one['p_beyond'])}"
         return Reason(f"It is biased: it rates{where} {much}, {beyond}.", "against", "bias", one["p_beyond"], **key)
-    inside = one["humans_low"] is not None and one["humans_low"] <= one["value"] <= one["humans_high"]
-    beside = "; single raters are off by as much" if inside else "; single raters may be off by as much"
-    text = f"It rates{where} {much}, {p_text(one['p_adjusted'])}{beside}{_usual(one)}."
+    are = "are" if low is not None and low <= one["value"] <= high else "may be"
+    text = f"It rates{where} {much}, {p_text(one['p_adjusted'])}; single raters {are} off by as much{usual}."
     return Reason(text, "against", "bias", one["p_adjusted"], **key)
-
-
-def _usual(one: dict[str, Any]) -> str:
-    if one["humans_low"] is None:
-        return ""
-    return f" (nine in ten by {one['humans_low']:+.2f} to {one['humans_high']:+.2f})"
 
 
 def _places(found: JudgeCard, voice: Voice, cells: dict[str, dict[str, Any]]) -> Iterator[Reason]:
@@ -234,8 +225,8 @@ def _places(found: JudgeCard, voice: Voice, cells: dict[str, dict[str, Any]]) ->
     one = cells["position_bias"]
     if not _sure(one):
         return
-    frame = found.places().filter(pl.col("model") == voice.model, pl.col("prompt") == voice.prompt)
-    place = frame.sort((pl.col("share") - pl.col("expected")), descending=True).row(0, named=True)
+    frame = found.places().filter(model=voice.model, prompt=voice.prompt)
+    place = frame.sort(pl.col("share") - pl.col("expected"), descending=True).row(0, named=True)
     text = (
         f"It depends on the order of options: the one shown in position {place['place']} gets {place['share']:.0%} of "
         f"its answers, where {place['expected']:.0%} are expected, {p_text(one['p_adjusted'])}."
@@ -267,16 +258,6 @@ def _silent(cells: dict[str, dict[str, Any]]) -> Iterator[Reason]:
         f"{cells['refused']['scored']:,} refused, {cells['unreadable']['scored']:,} unreadable."
     )
     yield Reason(text, "against", "answered")
-
-
-def _untold(cells: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Name what could not be tested, and why."""
-    names = {"agreement": "agreement", "bias": "bias", "omega": "standing in for a rater",
-             "position_bias": "position bias", "consistency": "self-consistency"}  # fmt: skip
-    untold = [f"{name} ({cells[quantity]['note']})" for quantity, name in names.items()
-              if _missing(cells[quantity]["value"])]  # fmt: skip
-    if untold:
-        yield f"Not tested: {listed(untold)}."
 
 
 # Pieces of sentences -------------------------------------------------------------------------------------------------
@@ -322,6 +303,66 @@ def check(texts: Iterable[str], card: pl.DataFrame, biases: pl.DataFrame) -> pl.
     return pl.DataFrame(found, schema=REQUIREMENTS, orient="row")
 
 
-def failures(found: JudgeCard) -> list[str]:
-    """Return a sentence for each requirement that a judge card does not meet."""
-    return list(found.failures())
+# Statements -----------------------------------------------------------------------------------------------------------
+
+CLAIMS = ("bias", "position_bias")
+"""Quantities whose certain problems are claims; alignment claims that a model stands in for a rater."""
+
+NOT_WEIGHTED = (
+    "Standing in for a rater (ω and ρ) is unweighted: every rater counts equally. Position bias, self-consistency and "
+    "refusals do not depend on who rated."
+)
+
+
+def statements(found: JudgeCard) -> list[Statement]:
+    """Return the verdict on each model, the claims behind them, and remarks."""
+    verdicts = {voice: found.verdict(voice) for voice in found.voices}
+    said = [_verdict(voice, one) for voice, one in verdicts.items()]
+    claims = [
+        _claim(found, voice, one) for voice, own in verdicts.items() for one in own.reasons
+        if one.points == "against" and one.quantity in CLAIMS and one.p is not None
+    ]  # fmt: skip
+    claims.sort(key=lambda one: -one.weight)
+    rows = [row for row in found.rows if row.kind == "voice"]
+    weighted = weighted_statements(found.settings, rows, "agreement", about=judge_and_raters_of)
+    notes = [NOT_WEIGHTED, *not_both(found.settings, found.rows)] if weighted else []
+    n = found.settings["n_unrated"]
+    counts = "counts" if n == 1 else "count"
+    text = f"{counted(n, 'answered item')} without a rating {counts} only towards what answers are worth."
+    remarks = told([*notes, *([text] if n else [])], 0.0)
+    return [*said, *_worth(found), *claims, *weighted, *remarks, *found.withheld_statement()]
+
+
+def _verdict(voice: Voice, verdict: JudgeVerdict) -> Statement:
+    """Say whether a model can serve as a judge, and why, all reasons together."""
+    text = " ".join([f"{voice} {MEANING[verdict.kind]}.", *verdict.sentences, *verdict.untold])
+    weight = {GOOD: 2.6, NOT: 2.5}.get(verdict.kind, 2.4)
+    return Statement(
+        text, weight, statistic="verdict", subject=str(voice), short=MEANING[verdict.kind],
+        standing="open" if verdict.kind == UNDECIDED else "",
+    )  # fmt: skip
+
+
+def _worth(found: JudgeCard) -> list[Statement]:
+    """Say what each model is worth in human ratings, as estimates do."""
+    said = []
+    for row in found.rows:
+        if row.statistic == "worth" and math.isfinite(row.value):
+            about = f"for the mean score{', ' if row.note else ''}{row.note}"
+            text = worth_sentence(str(Voice(row.model, row.prompt)), row, about)
+            sure = row.ci_low is not None and row.ci_low > 0
+            said.append(Statement(text, 2.0 if sure else 1.6, statistic="worth", standing="" if sure else "open"))
+    return said
+
+
+def _claim(found: JudgeCard, voice: Voice, one: Reason) -> Statement:
+    """Return a bias as a claim of its own, which a report can correct further."""
+    n = found.biases().height + found.places().n_unique(["model", "prompt"])
+    how = f"t of the jackknife over {resampled(found.settings)}"
+    if one.quantity == "position_bias":
+        how = "orders of options shuffled between items"
+    return Statement(
+        f"{voice}{one.text.removeprefix('It')}", 3.0 + 1.0 - (one.p or 0.0), one.axis, one.quantity, one.group,
+        True, one.p, f"{how}; corrected over {counted(n, 'value')} (Holm)", subject=f"{voice}'s answers",
+        short=one.short, amount=one.amount, subset=one.subset,
+    )  # fmt: skip

@@ -38,8 +38,9 @@ LENS = Lens(
     ),
     csv_tables=("values", *CSV_TABLES),
     result="plurivox.lenses.soft.result:SoftScores",
-    brief="plurivox.lenses.soft.tables:brief",
-    notes="plurivox.lenses.soft.tables:notes",
+    tables="plurivox.lenses.soft.result:tables",
+    brief="plurivox.lenses.soft.result:brief",
+    notes="plurivox.lenses.soft.result:notes",
     legend="Lower is better; the rank among models is in parentheses. Models are ranked by RPS, which scores the "
     "ratings\nthemselves and needs no prior. Uniform, marginal and posterior mean are for comparison.",
 )

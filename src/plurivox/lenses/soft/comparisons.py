@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,8 @@ from plurivox.infer.intervals import NORMAL_95, percentile_interval, wilson
 from plurivox.infer.permutation import Flips
 from plurivox.lenses.soft.interactions import (
     INTERACTIONS,
-    Block,
     FamilyTests,
     InBins,
-    PredictionPairs,
     Tests,
     Two,
     decide,
@@ -58,87 +57,50 @@ def leading(metrics: Sequence[str]) -> str:
     return next((name for name in LEADING if name in metrics), metrics[-1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparing:
-    """Every two models, and each with uniform and marginal, per bin and metric.
+def compared(
+    scored: ScoreSums, values: Floats, draws: Floats, asked: SoftSettings, how: Running, interactions: Sequence[Tests]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compare every two models, and each with uniform and marginal, per bin and metric.
 
-    ``values`` and ``draws`` are the scores of all raters, and those of resampled items.
+    From the scores of all raters, and those of resampled items. Return all comparisons, and the interactions. All that
+    may be claimed is one family: all pairs by the leading metric on all items, and the interactions. Every other
+    metric is a family of its own on all items, and each metric is another one over its bins.
     """
-
-    scored: ScoreSums
-    values: Floats
-    draws: Floats
-    asked: SoftSettings
-    how: Running
-
-    @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """Every two models, and each model with uniform and marginal."""
-        models = [name for name in self.scored.target.predictions if name not in REFERENCES]
-        return [(one, other) for at, one in enumerate(models) for other in (*models[at + 1 :], UNIFORM, MARGINAL)]
-
-    def frames(self, interactions: Sequence[Tests] = ()) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return all comparisons, and the interactions.
-
-        All that may be claimed is one family: all pairs by the leading metric on all items, and the interactions.
-        Every other metric is a family of its own on all items, and each metric is another one over its bins.
-        """
-        main = leading(self.scored.metrics)
-        names, n_bins = list(self.scored.target.predictions), len(self.scored.target.bins)
-        places = [(names.index(one), names.index(other)) for one, other in self.pairs]
-        found, claims = {}, FamilyTests.untested(0)
-        for metric in self.scored.metrics:
-            scores = self.scored.of_metric(metric)
-            flips = Flips.of(scores.sums.n_units, self.asked.seed)
-            sums = PredictionPairs.of(scores, places, flips)
-            bins = decide([InBins(sums, range(n_bins))], self.asked, self.how, exact=flips.number, further=False)
-            if metric == main and interactions:
-                random = replace(sums, flips=Flips.of(flips.n_units, flips.seed, every=False))
-                blocks: list[Block] = [InBins(random, [n_bins]), *(one.block for one in interactions)]
-                claims = whole = decide(blocks, self.asked, self.how)
-            else:
-                whole = decide(
-                    [InBins(sums, [n_bins])], self.asked, self.how, exact=flips.number, further=metric == main
-                )
-            found[metric] = (sums.why, whole, bins)
-        rows = [self._row(b, at, m, *found[metric], metric == main) for b in (n_bins, *range(n_bins))
-                for at in range(len(places)) for m, metric in enumerate(self.scored.metrics)]  # fmt: skip
-        frame = pl.DataFrame(rows, schema=COMPARISONS, orient="row")
-        return frame, _interactions(interactions, claims, main, len(places))
-
-    def _row(
-        self, b: int, at: int, m: int, why: list[list[str]], whole: FamilyTests, bins: FamilyTests, leads: bool
-    ) -> tuple[object, ...]:
-        """Return the row of one pair in a bin by one metric."""
-        target, metric, (one, other) = self.scored.target, self.scored.metrics[m], self.pairs[at]
-        overall, names = b == len(target.bins), list(target.predictions)
-        rated = np.atleast_1d(target.counts[slice(None) if overall else target.codes == b].any(axis=1))
-        n_items = int(np.count_nonzero(rated)) if metric in EMPIRICAL else len(rated)
-        first, second = names.index(one), names.index(other)
-        family, place = (whole, at) if overall else (bins, b * len(self.pairs) + at)
-        p, adjusted = float(family.p_value[place]), float(family.p_adjusted[place])
-        tested = not math.isnan(p)
-        return (
-            ALL if overall else target.bins[b], metric, one, other,
-            *_difference(self.values[b, :, m], self.draws[:, b, :, m], first, second, n_items),
-            p if tested else None, adjusted if tested else None, n_items, family.n_draws if tested else None,
-            family.exact if tested else None,
-            bool(family.claims[place]) and leads and overall, why[b][at],
-        )  # fmt: skip
-
-
-def _interactions(tests: Sequence[Tests], found: FamilyTests, metric: str, start: int) -> pl.DataFrame:
-    """Return the interactions, whose tests follow those of pairs."""
+    target, main, claims = scored.target, leading(scored.metrics), FamilyTests.untested(0)
+    names, n_bins = list(target.predictions), len(target.bins)
+    models = [name for name in names if name not in REFERENCES]
+    pairs = [(one, other) for at, one in enumerate(models) for other in (*models[at + 1 :], UNIFORM, MARGINAL)]
+    places, tests = [(names.index(one), names.index(other)) for one, other in pairs], []
+    for metric in scored.metrics:
+        sums = InBins.of(scored.of_metric(metric), places, asked.seed)
+        exact, overall = sums.flips.number, replace(sums, bins=[n_bins])
+        bins = decide([replace(sums, bins=range(n_bins))], asked, how, exact=exact, further=False)
+        if metric == main and interactions:
+            random = Flips.of(sums.flips.n_units, asked.seed, every=False)
+            whole = claims = decide([replace(overall, flips=random), *(one for _, one in interactions)], asked, how)
+        else:
+            whole = decide([overall], asked, how, exact=exact, further=metric == main)
+        tests.append((metric, sums.why, whole, bins))
     rows = []
-    for at, one in enumerate((row for part in tests for row in part.rows), start):
-        p, adjusted = float(found.p_value[at]), float(found.p_adjusted[at])
-        known = None if math.isnan(p) else found.n_draws
-        rows.append((
-            one.kind, one.axis, one.group, metric, one.model, one.other, one.difference, one.elsewhere,
-            None if known is None else p, None if known is None else adjusted, one.n_items, known,
-            bool(found.claims[at]),
-        ))  # fmt: skip
-    return pl.DataFrame(rows, schema=INTERACTIONS, orient="row")
+    for b in (n_bins, *range(n_bins)):
+        name = ALL if b == n_bins else target.bins[b]
+        rated = target.counts[slice(None) if b == n_bins else target.codes == b].any(axis=1)
+        for at, (one, other) in enumerate(pairs):
+            for m, (metric, why, whole, bins) in enumerate(tests):
+                n_items = int(np.count_nonzero(rated)) if metric in EMPIRICAL else len(rated)
+                family, place = (whole, at) if b == n_bins else (bins, b * len(pairs) + at)
+                said = _difference(values[b, :, m], draws[:, b, :, m], *places[at], n_items)
+                p, adjusted, n_draws, claimed = family.cells(place)
+                rows.append((
+                    name, metric, one, other, *said, p, adjusted, n_items, n_draws,
+                    None if p is None else family.exact, claimed and metric == main and b == n_bins, why[b][at],
+                ))  # fmt: skip
+    listed = [row for part, _ in interactions for row in part]
+    found = [claims.cells(place) for place in range(len(pairs), len(pairs) + len(listed))]
+    lines = [(*own, p, adjusted, n, n_draws, claimed)
+             for (*own, n), (p, adjusted, n_draws, claimed) in zip(listed, found, strict=True)]  # fmt: skip
+    moved = pl.DataFrame(lines, schema=INTERACTIONS, orient="row")
+    return pl.DataFrame(rows, schema=COMPARISONS, orient="row"), moved
 
 
 def _difference(values: Floats, draws: Floats, one: int, other: int, n_items: int) -> tuple[float | None, ...]:
@@ -220,59 +182,49 @@ def sensitivity(target: ScoringTarget, scoring: Scoring, seed: int, how: Running
 
     The posterior mean changes with the prior; all other predictions stay the same.
     """
-    chosen = _sample(len(target.counts), seed)
+    n_items, chosen = len(target.counts), np.arange(len(target.counts))
+    if n_items > MOST_ITEMS:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1006,)))
+        chosen = np.sort(rng.choice(n_items, MOST_ITEMS, replace=False))
     counts = target.held[chosen]
     metrics = tuple(name for name in scoring.metrics if name not in EMPIRICAL)
     if not metrics:
         return pl.DataFrame(schema=SENSITIVITY)
 
     predictions = {name: q[chosen] for name, q in target.predictions.items()}
-    work = _AtStrengths(counts, predictions, replace(scoring, metrics=metrics))
+    work = partial(_at_strengths, counts, predictions, replace(scoring, metrics=metrics))
     rows = [row for batch in in_batches(work, len(STRENGTHS), how) for row in batch]
     return pl.DataFrame(rows, schema=SENSITIVITY, orient="row")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _AtStrengths:
-    """Mean scores and ranks for some of :data:`STRENGTHS`."""
-
-    counts: Counts | Floats
-    predictions: Mapping[str, Floats]
-    scoring: Scoring
-
-    def __call__(self, first: int, last: int) -> list[tuple[object, ...]]:
-        return [row for strength in STRENGTHS[first:last] for row in self._at(strength)]
-
-    def _at(self, strength: float) -> list[tuple[object, ...]]:
-        prior = self.scoring.prior / self.scoring.prior.mean() * strength
-        own = replace(self.scoring, prior=prior)
-        a = self.counts + prior
+def _at_strengths(
+    counts: Counts | Floats, predictions: Mapping[str, Floats], scoring: Scoring, first: int, last: int
+) -> list[tuple[object, ...]]:
+    """Return mean scores and ranks for some of :data:`STRENGTHS`."""
+    rows: list[tuple[object, ...]] = []
+    for strength in STRENGTHS[first:last]:
+        own = replace(scoring, prior=scoring.prior / scoring.prior.mean() * strength)
+        a = counts + own.prior
         total = a.sum(axis=1, keepdims=True)
         means = {
-            name: own.scores(self.counts, a / total if name == POSTERIOR_MEAN else q).mean(axis=0)
-            for name, q in self.predictions.items()
+            name: own.scores(counts, a / total if name == POSTERIOR_MEAN else q).mean(axis=0)
+            for name, q in predictions.items()
         }
-        share = float((prior.sum() / total).mean())
-        rows: list[tuple[object, ...]] = []
+        share = float((own.prior.sum() / total).mean())
         for m, metric in enumerate(own.metrics):
             values = {name: float(mean[m]) for name, mean in means.items()}
             places = ranks({name: value for name, value in values.items() if name not in REFERENCES})
             rows += [(strength, metric, name, values[name], places.get(name), share) for name in values]
-        return rows
-
-
-def _sample(n_items: int, seed: int) -> slice | np.ndarray[tuple[int], np.dtype[np.int64]]:
-    if n_items <= MOST_ITEMS:
-        return slice(None)
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1006,)))
-    return np.sort(rng.choice(n_items, MOST_ITEMS, replace=False))
+    return rows
 
 
 def calibration(target: ScoringTarget, labels: list[str], seed: int) -> dict[str, pl.DataFrame]:
     """Return the PIT histogram, reliability at each threshold, and a summary of both, for each model."""
     rated = target.counts.sum(axis=1) > 0
     counts = target.counts[rated]
-    drawn = _one_rating(counts, seed)
+    rng, ends = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1007,))), np.cumsum(counts, axis=1)
+    place = (rng.random(len(counts)) * ends[:, -1]).astype(np.int64)
+    drawn = np.asarray((ends <= place[:, None]).sum(axis=1))
     tables: dict[str, list[tuple[object, ...]]] = {"pit": [], "reliability": [], "calibration": []}
     for name, whole in target.predictions.items():
         if name in REFERENCES or not len(counts):
@@ -292,7 +244,7 @@ def calibration(target: ScoringTarget, labels: list[str], seed: int) -> dict[str
                     name, label, b / BARS, (b + 1) / BARS, float(found.predicted[k, b]), observed,
                     *wilson(observed, n), n, int(found.n_ratings[k, b]),
                 ))  # fmt: skip
-        distance, p = kolmogorov(pit(drawn, q, seed))
+        distance, p = kolmogorov(pit(drawn, q, seed))  # of one rating of each item, so that they are independent
         slope = calibration_slope(counts, q)
         reach = NORMAL_95 * slope.error
         tables["calibration"].append((
@@ -301,14 +253,6 @@ def calibration(target: ScoringTarget, labels: list[str], seed: int) -> dict[str
         ))  # fmt: skip
     schemas = {"pit": PIT, "reliability": RELIABILITY, "calibration": CALIBRATION}
     return {name: pl.DataFrame(rows, schema=schemas[name], orient="row") for name, rows in tables.items()}
-
-
-def _one_rating(counts: Counts, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the position of one of each item's ratings, drawn at random, so that they are independent."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1007,)))
-    ends = np.cumsum(counts, axis=1)
-    place = (rng.random(len(counts)) * ends[:, -1]).astype(np.int64)
-    return np.asarray((ends <= place[:, None]).sum(axis=1))
 
 
 def kolmogorov(u: Floats) -> tuple[float, float]:

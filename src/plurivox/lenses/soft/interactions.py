@@ -19,9 +19,11 @@ raters have habits, so flipping the signs of items would mistake a few raters' l
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -59,20 +61,6 @@ Pairs = Sequence[tuple[int, int]]
 """Two predictions each, by their positions."""
 
 
-class Block(Protocol):
-    """Some hypotheses of a family."""
-
-    @property
-    def observed(self) -> Floats:
-        """One value for each hypothesis, NaN if it cannot be tested."""
-
-    def null(self, first: int, last: int, how: Running) -> Floats:
-        """Return the values of draws ``first`` to ``last``, draws × hypotheses."""
-
-    def p(self, null: Floats) -> Floats:
-        """Return the p-value of each hypothesis alone."""
-
-
 class FamilyTests(NamedTuple):
     """The tests of one family: p of each hypothesis, alone and corrected, the number of draws, and if these are all."""
 
@@ -87,11 +75,16 @@ class FamilyTests(NamedTuple):
         """Return hypotheses that were not tested."""
         return cls(np.full(n, np.nan), np.full(n, np.nan), 0, False)
 
-    @property
-    def claims(self) -> NDArray[np.bool_]:
-        """Which hypotheses are certain: below .05 after correction, which more draws would not change."""
-        certain = (np.nan_to_num(self.p_adjusted, nan=1.0) < SIGNIFICANT) & self.corrected
-        return certain if self.exact else certain & ~undecided(self.p_adjusted, self.n_draws)
+    def cells(self, place: int) -> tuple[float | None, float | None, int | None, bool]:
+        """Return p of a hypothesis, alone and corrected, the number of draws, and whether it is certain.
+
+        That is: below .05 after correction, which more draws would not change.
+        """
+        p, adjusted = float(self.p_value[place]), float(self.p_adjusted[place])
+        if math.isnan(p):
+            return None, None, None, False
+        certain = adjusted < SIGNIFICANT and self.corrected
+        return p, adjusted, self.n_draws, bool(certain and (self.exact or not undecided(adjusted, self.n_draws)))
 
 
 def decide(
@@ -109,35 +102,29 @@ def decide(
     if not asked.permutations or not len(observed):
         return FamilyTests.untested(len(observed))
     n, null = exact or asked.permutations, np.zeros((0, len(observed)))
-    found = FamilyTests.untested(len(observed))
+    found, ends = FamilyTests.untested(len(observed)), np.cumsum([len(block.observed) for block in blocks])[:-1]
 
     def step(made: int, wanted: int) -> tuple[Floats, Floats]:
         nonlocal null, found
         more = [block.null(made + 1, wanted + 1, how) for block in blocks]
         null = np.concatenate([null, np.concatenate(more, axis=1)])
-        found = _tested(blocks, observed, null, asked.correction, bool(exact))
-        return found.p_adjusted, np.zeros(0)
+        own = zip(blocks, np.split(null, ends, axis=1), strict=True)
+        p = np.concatenate([block.p(values) for block, values in own])
+        corrected = step_down(observed, null) if asked.correction == "maxt" else adjust(p, asked.correction)
+        adjusted = np.where(np.isnan(p), np.nan, np.fmax(p, corrected))
+        found = FamilyTests(p, adjusted, len(null) + bool(exact), bool(exact), asked.correction != "none")
+        return adjusted, np.zeros(0)
 
     DrawPlan(n, most_shuffles(n, asked.max_permutations) if further and not exact else n, asked.n_lenses).run(step)
     return found
-
-
-def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction: str, exact: bool) -> FamilyTests:
-    at = np.cumsum([0, *(len(block.observed) for block in blocks)])
-    own = [block.p(null[:, a:b]) for block, a, b in zip(blocks, at[:-1], at[1:], strict=True)]
-    p = np.concatenate([np.zeros(0), *own])
-    adjusted = step_down(observed, null) if correction == "maxt" else adjust(p, correction)
-    return FamilyTests(
-        p, np.where(np.isnan(p), np.nan, np.fmax(p, adjusted)), len(null) + exact, exact, correction != "none"
-    )
 
 
 # Two predictions on the same items -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PredictionPairs:
-    """The differences of some pairs of predictions by one metric, in every bin and over all items.
+class InBins:
+    """Hypotheses of a family: that some pairs of predictions do not differ by one metric, in some bins.
 
     Attributes
     ----------
@@ -149,47 +136,59 @@ class PredictionPairs:
         Which signs are flipped.
     why
         For each bin and, last, all items: why a pair cannot be tested, or nothing.
+    bins
+        The positions of the bins; the one after the last stands for all items.
     """
 
     scores: MetricSums
     pairs: Pairs
     flips: Flips
     why: list[list[str]]
+    bins: Sequence[int]
 
     @classmethod
-    def of(cls, scores: MetricSums, pairs: Pairs, flips: Flips) -> PredictionPairs:
-        """Find out what can be tested."""
-        return cls(scores, pairs, flips, [[_reason(scores, pair, part) for pair in pairs] for part in scores.bounds])
+    def of(cls, scores: MetricSums, pairs: Pairs, seed: int) -> InBins:
+        """Find out what can be tested in each bin, and, last, on all items."""
+        why = [[_reason(scores, pair, part) for pair in pairs] for part in scores.bounds]
+        return cls(scores, pairs, Flips.of(scores.sums.n_units, seed), why, range(len(why)))
 
-    def totals(self) -> Floats:
+    @property
+    def observed(self) -> Floats:
+        """The differences of sums, NaN where there is a reason not to test."""
+        known = np.array([[not why for why in self.why[b]] for b in self.bins], dtype=bool)
+        return np.where(known.reshape(len(self.bins), len(self.pairs)), self._totals()[list(self.bins)], np.nan).ravel()
+
+    def null(self, first: int, last: int, how: Running) -> Floats:
+        """Return the differences under sign-flips ``first`` to ``last``, draws × hypotheses."""
+        sums = self.scores.sums
+        work = _From(partial(_flipped, sums, self.flips), first)
+        cost, width = sums.by_unit.size / 1e9 + sums.n_units * 2e-8, sums.n_units + sums.by_unit[:1].size
+        made = self._paired(np.concatenate(batched(work, last - first, how, cost=cost, width=width)))
+        return made[:, list(self.bins)].reshape(last - first, -1)
+
+    def p(self, null: Floats) -> Floats:
+        """Return p of each hypothesis, exact where few items differ, otherwise from ``null``, draws × hypotheses."""
+        each, bounds, totals = null.reshape(len(null), len(self.bins), -1), self.scores.bounds, self._totals()
+        found = np.full((len(self.bins), len(self.pairs)), np.nan)
+        for at, b in enumerate(self.bins):
+            for k, pair in enumerate(self.pairs):
+                if self.why[b][k]:
+                    continue
+                own = _differences(self.scores, pair, bounds[b])
+                if np.count_nonzero(own) <= EXACT:
+                    found[at, k] = exact_p(own)
+                else:
+                    least = abs(totals[b, k]) - ROUNDING * np.abs(own).sum()
+                    found[at, k] = (np.count_nonzero(np.abs(each[:, at, k]) >= least) + 1) / (len(null) + 1)
+        return found.ravel()
+
+    def _totals(self) -> Floats:
         """Return the differences of sums, bins and, last, all items × pairs."""
         return np.asarray(self._paired(bins_and_all(self.scores.sums.totals()))[0])
-
-    def flipped(self, first: int, last: int, how: Running) -> Floats:
-        """Return the same under sign-flips ``first`` to ``last``, draws × bins and all × pairs."""
-        sums = self.scores.sums
-        cost, width = sums.by_unit.size / 1e9 + sums.n_units * 2e-8, sums.n_units + sums.by_unit[:1].size
-        made = batched(_Flipped(sums, self.flips, first), last - first, how, cost=cost, width=width)
-        return self._paired(np.concatenate(made))
 
     def _paired(self, sums: Floats) -> Floats:
         one, other = (np.array([pair[side] for pair in self.pairs], dtype=np.intp) for side in (0, 1))
         return sums[..., one] - sums[..., other]
-
-    def p(self, null: Floats, b: int) -> Floats:
-        """Return p of each pair in a bin, exact where few items differ, otherwise from ``null``, draws × pairs."""
-        found = np.full(len(self.pairs), np.nan)
-        inside, totals = self.scores.bounds[b], self.totals()[b]
-        for pair in range(len(self.pairs)):
-            if self.why[b][pair]:
-                continue
-            own = _differences(self.scores, self.pairs[pair], inside)
-            if np.count_nonzero(own) <= EXACT:
-                found[pair] = exact_p(own)
-            else:
-                least = abs(totals[pair]) - ROUNDING * np.abs(own).sum()
-                found[pair] = (np.count_nonzero(np.abs(null[:, pair]) >= least) + 1) / (len(null) + 1)
-        return found
 
 
 def _differences(scores: MetricSums, pair: tuple[int, int], inside: slice) -> Floats:
@@ -208,46 +207,22 @@ def _reason(scores: MetricSums, pair: tuple[int, int], inside: slice) -> str:
     return "" if _differences(scores, pair, inside).any() else ALIKE
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Flipped:
-    """Sums by bins under some sign-flips."""
+def _flipped(sums: UnitSums, flips: Flips, first: int, last: int) -> Floats:
+    """Return sums by bins under some sign-flips."""
+    return bins_and_all(2 * sums.totals(flips.kept(first, last)) - sums.totals())
 
-    sums: UnitSums
-    flips: Flips
+
+class _From(NamedTuple):
+    """Draws that a function makes, counted from a number."""
+
+    make: Callable[[int, int], Floats]
     start: int
 
     def __call__(self, first: int, last: int) -> Floats:
-        kept = self.flips.kept(self.start + first, self.start + last)
-        return bins_and_all(2 * self.sums.totals(kept) - self.sums.totals())
+        return self.make(self.start + first, self.start + last)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InBins:
-    """Pairs in some bins (positions, -1 for all items) as hypotheses of a family."""
-
-    of: PredictionPairs
-    bins: Sequence[int]
-
-    @property
-    def observed(self) -> Floats:
-        """The differences of sums, NaN where there is a reason not to test."""
-        known = np.array([[not why for why in self.of.why[b]] for b in self.bins], dtype=bool)
-        known = known.reshape(len(self.bins), len(self.of.pairs))
-        return np.where(known, self.of.totals()[list(self.bins)], np.nan).ravel()
-
-    def null(self, first: int, last: int, how: Running) -> Floats:
-        """Return the differences under sign-flips."""
-        chosen = self.of.flipped(first, last, how)[:, list(self.bins)]
-        return chosen.reshape(last - first, len(self.bins) * len(self.of.pairs))
-
-    def p(self, null: Floats) -> Floats:
-        """Return p of each pair."""
-        each = null.reshape(len(null), len(self.bins), len(self.of.pairs))
-        return np.concatenate([np.zeros(0), *(self.of.p(each[:, at], b) for at, b in enumerate(self.bins))])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class Drawn(NamedTuple):
     """Hypotheses whose null values a function makes; p is two-sided, by rank."""
 
     observed: Floats
@@ -265,15 +240,8 @@ class Drawn:
         return np.asarray(compare(self.observed, null).p_value)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _From:
-    """Draws counted from a number."""
-
-    make: Callable[[int, int], Floats]
-    start: int
-
-    def __call__(self, first: int, last: int) -> Floats:
-        return self.make(self.start + first, self.start + last)
+Block = InBins | Drawn
+"""Some hypotheses of a family: a value for each, NaN if it cannot be tested, null values draw by draw, and p alone."""
 
 
 # Interactions ---------------------------------------------------------------------------------------------------------
@@ -291,61 +259,39 @@ INTERACTIONS = {
 }  # fmt: skip
 
 
-class Interaction(NamedTuple):
-    """Two models, by name, in a bin or for a group: their difference there and elsewhere, and the number of items."""
-
-    kind: str
-    axis: str
-    group: str
-    model: str
-    other: str
-    difference: float
-    elsewhere: float
-    n_items: int
-
-
-class Tests(NamedTuple):
-    """What is tested, and how null values are made."""
-
-    rows: list[Interaction]
-    block: Drawn
-
-
+Tests = tuple[list[tuple[object, ...]], Drawn]
+"""What is tested, as the first cells of rows of :data:`INTERACTIONS`, and how null values are made."""
 Two = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def _rows(
+    kind: str, axis: str, group: str, metric: str, names: Sequence[str], pairs: Two, means: Sequence[Floats], n: int
+) -> Iterator[tuple[object, ...]]:
+    """Yield what is tested in a bin or for a group: the difference of each two models there and elsewhere."""
+    for a, b in zip(*(side.tolist() for side in pairs), strict=True):
+        here, elsewhere = (float(mean[a] - mean[b]) for mean in means)
+        yield kind, axis, group, metric, names[a], names[b], here, elsewhere, n
 
 
 # Bins ----------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InOtherBins:
-    """Welch's t of each bin against all others, for differences of pairs by unit, sorted by bin.
+def welch(
+    differences: Floats, sizes: NDArray[np.int64], chosen: NDArray[np.intp], order: NDArray[np.int64] | None = None
+) -> Floats:
+    """Return Welch's t of each tested bin against all others, for differences of pairs by unit, sorted by bin.
 
-    ``sizes`` are the units of each bin, ``chosen`` the bins that are tested.
+    ``sizes`` are the units of each bin, ``chosen`` the bins that are tested, ``order`` another order of the units.
     """
-
-    differences: Floats
-    sizes: NDArray[np.int64]
-    chosen: NDArray[np.intp]
-    seed: int
-
-    def __call__(self, first: int, last: int) -> Floats:
-        """Return draws × tested bins × pairs, as draws × hypotheses; draw 0 is as observed."""
-        n = len(self.differences)
-        made = [self.t(order) for order in orders(n, last - first, self.seed, first)]
-        return np.array(made).reshape(last - first, -1)
-
-    def t(self, order: NDArray[np.int64] | None = None) -> Floats:
-        """Return t of each tested bin and pair, with units in another order."""
-        own = self.differences if order is None else self.differences[order]
-        starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
-        sums, squares = (np.add.reduceat(values, starts, axis=0) for values in (own, own**2))
-        n, total = self.sizes[self.chosen, np.newaxis], len(own)
-        mean, variance = _moments(n, sums[self.chosen], squares[self.chosen])
-        rest = _moments(total - n, sums.sum(axis=0) - sums[self.chosen], squares.sum(axis=0) - squares[self.chosen])
-        spread = np.sqrt(variance / n + rest[1] / (total - n))
-        known = spread > 1e-12 * np.abs(own).max(axis=0, initial=0.0)
-        return np.asarray(np.divide(mean - rest[0], spread, out=np.full(mean.shape, np.nan), where=known)).ravel()
+    own = differences if order is None else differences[order]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    sums, squares = (np.add.reduceat(values, starts, axis=0) for values in (own, own**2))
+    n, total = sizes[chosen, np.newaxis], len(own)
+    mean, variance = _moments(n, sums[chosen], squares[chosen])
+    rest = _moments(total - n, sums.sum(axis=0) - sums[chosen], squares.sum(axis=0) - squares[chosen])
+    spread = np.sqrt(variance / n + rest[1] / (total - n))
+    known = spread > 1e-12 * np.abs(own).max(axis=0, initial=0.0)
+    return np.asarray(np.divide(mean - rest[0], spread, out=np.full(mean.shape, np.nan), where=known)).ravel()
 
 
 def _moments(n: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
@@ -353,128 +299,103 @@ def _moments(n: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Float
     return mean, np.maximum(squares - n * mean**2, 0.0) / (n - 1)
 
 
-def over_bins(
-    scores: MetricSums, target: ScoringTarget, pairs: Two, seed: int, kind: str = BINS, axis: str = "all"
-) -> Tests | None:
-    """Prepare the tests of how pairs of models compare in each bin, by ratings or by another attribute of items.
+def _in_other_bins(
+    differences: Floats, sizes: NDArray[np.int64], chosen: NDArray[np.intp], seed: int, first: int, last: int
+) -> Floats:
+    """Return the same with units put into other bins, draws × hypotheses; draw 0 is as observed."""
+    each = orders(len(differences), last - first, seed, first)
+    return np.array([welch(differences, sizes, chosen, order) for order in each]).reshape(last - first, -1)
 
-    None if there are not two bins to compare.
+
+def over_bins(
+    scores: MetricSums, target: ScoringTarget, metric: str, pairs: Two, seed: int, kind: str = BINS, axis: str = "all"
+) -> Iterator[Tests]:
+    """Yield the tests of how pairs of models compare in each bin, by ratings or by another attribute of items.
+
+    Nothing if there are not two bins to compare.
     """
     names, starts = list(target.predictions), scores.sums.starts
     inside = [np.flatnonzero(scores.n_items[a:b] > 0) + a for a, b in itertools.pairwise(starts[:-1])]
     kept = [b for b, units in enumerate(inside) if len(units)]
-    if len(kept) < 2 or not len(pairs[0]):
-        return None
+    if len(kept) < 2:
+        return
     sizes = np.array([len(inside[b]) for b in kept])
     chosen = np.flatnonzero((sizes >= FEWEST) & (sizes.sum() - sizes >= FEWEST))[: 1 if len(kept) == 2 else None]
     units = np.concatenate([inside[b] for b in kept])
     endless = scores.endless[units].any(axis=0)
     usable = ~(endless[pairs[0]] | endless[pairs[1]])
-    one, other = pairs[0][usable], pairs[1][usable]
+    one, other = own = pairs[0][usable], pairs[1][usable]
     if not len(chosen) or not len(one):
-        return None
-    items = scores.n_items[units, np.newaxis]
-    values = scores.sums.by_unit[units] / items
-    work = InOtherBins(_centred(values[:, one] - values[:, other]), sizes, chosen, seed)
-    ends = np.cumsum(sizes)
-    rows = []
+        return
+    items, summed = scores.n_items[units, np.newaxis], scores.sums.by_unit[units]
+    values = summed / items
+    differences = values[:, one] - values[:, other]
+    differences = differences - differences.mean(axis=0)
+    differences = np.where(np.abs(differences) <= 1e-14, 0.0, differences)  # which is only rounding error
+    ends, rows = np.cumsum(sizes), list[tuple[object, ...]]()
     for at in chosen.tolist():
         here = np.arange(ends[at] - sizes[at], ends[at])
         rest = np.setdiff1d(np.arange(len(units)), here)
-        means = [(scores.sums.by_unit[units[some]].sum(axis=0) / items[some].sum()) for some in (here, rest)]
-        rows += [
-            Interaction(kind, axis, target.bins[kept[at]], names[a], names[b], float(means[0][a] - means[0][b]),
-                        float(means[1][a] - means[1][b]), int(items[here].sum()))
-            for a, b in zip(one.tolist(), other.tolist(), strict=True)
-        ]  # fmt: skip
-    size = work.differences.size
-    return Tests(rows, Drawn(work.t(), work, cost=1e-5 + size * 2e-8, width=2 * size))
-
-
-def _centred(differences: Floats) -> Floats:
-    """Return differences around their mean, 0 where they are only rounding error."""
-    found = differences - differences.mean(axis=0)
-    return np.where(np.abs(found) <= 1e-14, 0.0, found)
+        means = [summed[some].sum(axis=0) / items[some].sum() for some in (here, rest)]
+        rows += _rows(kind, axis, target.bins[kept[at]], metric, names, own, means, int(items[here].sum()))
+    make, size = partial(_in_other_bins, differences, sizes, chosen, seed), differences.size
+    yield rows, Drawn(welch(differences, sizes, chosen), make, cost=1e-5 + size * 2e-8, width=2 * size)
 
 
 # Groups --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InOtherGroups:
-    """Sums over the raters of each tested group of what they add, for every pair of models, under shuffles."""
+def scored_votes(
+    ratings: Ratings, target: ScoringTarget, models: Sequence[str], scoring: Scoring
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Score every single rating of scored items by every model.
 
-    grouping: Grouping
-    listed: list[int]
-    by_rater: Floats
-    pairs: Two
-    seed: int
-
-    def __call__(self, first: int, last: int) -> Floats:
-        """Return draws × groups × pairs, as draws × hypotheses."""
-        labels = self.grouping.labels(Draws("permuted", first, last, self.seed))
-        own = self.by_rater[:, self.pairs[0]] - self.by_rater[:, self.pairs[1]]
-        made = [np.einsum("dr,rp->dp", (labels == g).astype(float), own) for g in self.listed]  # not by BLAS
-        return np.stack(made, axis=1).reshape(last - first, -1)
-
-
-class ScoredVotes(NamedTuple):
-    """Ratings of scored items: their item, counted from the first scored, their rater, and models' scores of each."""
-
-    item: NDArray[np.int64]
-    rater: NDArray[np.int64]
-    scores: Floats
-
-    @classmethod
-    def of(cls, ratings: Ratings, target: ScoringTarget, models: Sequence[str], scoring: Scoring) -> ScoredVotes:
-        """Score every single rating by every model."""
-        place = np.full(ratings.n_items, -1)
-        place[target.items] = np.arange(len(target.items))
-        item, score = place[ratings.item_codes], ratings.scores.astype(np.int64)
-        inside = item >= 0
-        eye = np.eye(target.counts.shape[1], dtype=np.int64)
-        n = len(target.items)
-        votes = [np.broadcast_to(one, (n, len(eye))) for one in eye]
-        given = [np.stack([scoring.scores(one, target.predictions[name])[:, 0] for one in votes]) for name in models]
-        found = np.stack([table[score[inside], item[inside]] for table in given], axis=1)
-        return cls(item[inside], ratings.codes_of_raters[inside].astype(np.int64), found)
+    Return its item, counted from the first scored, its rater, and its scores.
+    """
+    place, n = np.full(ratings.n_items, -1), len(target.items)
+    place[target.items] = np.arange(n)
+    item, score = place[ratings.item_codes], ratings.scores.astype(np.int64)
+    inside = item >= 0
+    votes = [np.broadcast_to(one, (n, len(one))) for one in np.eye(target.counts.shape[1], dtype=np.int64)]
+    given = [np.stack([scoring.scores(one, target.predictions[name])[:, 0] for one in votes]) for name in models]
+    found = np.stack([table[score[inside], item[inside]] for table in given], axis=1)
+    return item[inside], ratings.codes_of_raters[inside].astype(np.int64), found
 
 
 def over_groups(
-    ratings: Ratings, votes: ScoredVotes, models: Sequence[str], pairs: Two, axes: Sequence[Compared],
-    strata: NDArray[np.int32] | None, seed: int,
+    ratings: Ratings, votes: tuple[NDArray[np.int64], NDArray[np.int64], Floats], models: Sequence[str], metric: str,
+    pairs: Two, axes: Sequence[Compared], strata: NDArray[np.int32] | None, seed: int,
 ) -> Iterator[Tests]:  # fmt: skip
     """Yield the tests of how pairs of models compare for the groups of each axis whose raters can be exchanged."""
-    usable = np.atleast_1d(np.isfinite(votes.scores).all(axis=0))
+    usable = np.atleast_1d(np.isfinite(votes[2]).all(axis=0))
     chosen = usable[pairs[0]] & usable[pairs[1]]
     own = (pairs[0][chosen], pairs[1][chosen])
-    if not len(own[0]):
-        return
-    for one in axes:
+    for one in axes if len(own[0]) else ():
         for axis, shown in one.shown if not names_raters(one.axis.name) else ():
             grouping = Grouping.of(ratings, axis.codes, len(axis), strata)
-            able = grouping.exchangeable
-            listed = [g for g in shown if able[g]]
+            listed = [g for g in shown if grouping.exchangeable[g]]
             if len(axis) == 2 and not one.overlapping:
                 listed = listed[:1]  # the second only mirrors the first
             if listed:
-                yield _of_axis(votes, models, own, grouping, listed, axis.groups, one.axis.name, seed)
+                each, drawn = _of_axis(*votes, grouping, listed, own, seed)
+                yield [
+                    row for g, (means, n) in zip(listed, each, strict=True)
+                    for row in _rows(GROUPS, one.axis.name, axis.groups[g], metric, models, own, means, n)
+                ], drawn  # fmt: skip
 
 
 def _of_axis(
-    votes: ScoredVotes, models: Sequence[str], pairs: Two, grouping: Grouping, listed: list[int], groups: Sequence[str],
-    name: str, seed: int,
-) -> Tests:  # fmt: skip
-    """Prepare the tests of one axis."""
-    group = grouping.codes[votes.rater]
+    item: NDArray[np.int64], rater: NDArray[np.int64], scores: Floats, grouping: Grouping, listed: list[int],
+    pairs: Two, seed: int,
+) -> tuple[list[tuple[list[Floats], int]], Drawn]:  # fmt: skip
+    """Return the mean scores of models by each group and by others, with the number of items, and how to test them."""
+    n_items, n_raters, group = int(item.max(initial=0)) + 1, len(grouping.codes), grouping.codes[rater]
     known = group >= 0
-    item, rater, scores, group = votes.item[known], votes.rater[known], votes.scores[known], group[known]
-    n_items, n_raters = int(votes.item.max(initial=0)) + 1, len(grouping.codes)
+    item, rater, scores, group = item[known], rater[known], scores[known], group[known]
     n = np.maximum(np.bincount(item, minlength=n_items), 1)
     totals = _summed(item, scores, n_items)
     by_rater = _summed(rater, scores - (totals / n[:, np.newaxis])[item], n_raters)
-    work = InOtherGroups(grouping, listed, by_rater, pairs, seed)
-    rows = []
+    found = []
     for g in listed:
         mine = group == g
         count = np.bincount(item[mine], minlength=n_items)
@@ -485,14 +406,19 @@ def _of_axis(
             (weight * sums[both] / number[both, np.newaxis]).sum(axis=0) / max(float(weight.sum()), 1e-300)
             for sums, number in ((own, count), (totals - own, n - count))
         ]
-        rows += [
-            Interaction(GROUPS, name, groups[g], models[a], models[b], float(means[0][a] - means[0][b]),
-                        float(means[1][a] - means[1][b]), int(np.count_nonzero(both)))
-            for a, b in zip(*(side.tolist() for side in pairs), strict=True)
-        ]  # fmt: skip
-    observed = work(0, 1)[0]
+        found.append((means, int(np.count_nonzero(both))))
+    make = partial(_in_other_groups, grouping, listed, by_rater[:, pairs[0]] - by_rater[:, pairs[1]], seed)
     size = n_raters * len(pairs[0]) * len(listed)
-    return Tests(rows, Drawn(observed, work, cost=1e-6 + size * 3e-9, width=n_raters * (len(listed) + 1) + size))
+    return found, Drawn(make(0, 1)[0], make, cost=1e-6 + size * 3e-9, width=n_raters * (len(listed) + 1) + size)
+
+
+def _in_other_groups(
+    grouping: Grouping, listed: list[int], by_rater: Floats, seed: int, first: int, last: int
+) -> Floats:
+    """Return the sums over the raters of each group of what they add, under shuffles, draws × hypotheses."""
+    labels = grouping.labels(Draws("permuted", first, last, seed))
+    made = [np.einsum("dr,rp->dp", (labels == g).astype(float), by_rater) for g in listed]  # not by BLAS
+    return np.stack(made, axis=1).reshape(last - first, -1)
 
 
 def _summed(place: NDArray[np.int64], values: Floats, n: int) -> Floats:

@@ -60,11 +60,11 @@ def labels_of(ratings: Ratings, *, settings: SoftLabelsSettings, how: Running) -
     if taken:
         raise InputError(f"a point of the scale has the name of a column, {taken[0]!r}", hint="Recode the scale first.")
     groups = list(_groups(ratings, settings)) if settings.by else []
-    parts = [("all", "all", ratings.counts()), *((one.axis, one.group, one.counts) for one in groups)]
-    frame = pl.concat([_labels(ratings, names, *part) for part in parts])
+    parts = [("all", "all", ratings.counts()), *(one[:3] for one in groups)]
+    frame = pl.concat(_labels(ratings, names, *part) for part in parts)
     place = pl.DataFrame({"item": id_texts(ratings.items["item"]), "_place": np.arange(ratings.n_items)})
     found = frame.join(place, on="item").sort("_place", maintain_order=True).drop("_place")
-    return SoftLabels(found if settings.by else found.drop("axis", "group"), sum(one.n_withheld for one in groups))
+    return SoftLabels(found if settings.by else found.drop("axis", "group"), sum(hidden for *_, hidden in groups))
 
 
 @keywords(SoftLabelsSettings)
@@ -94,31 +94,22 @@ def _labels(ratings: Ratings, names: Sequence[str], axis: str, group: str, count
     return keys.hstack(shares)
 
 
-class _Group(NamedTuple):
-    """The counts of a group, 0 for items on which it may not be shown, and how many of these it rated."""
+def _groups(ratings: Ratings, settings: SoftLabelsSettings) -> Iterator[tuple[str, str, Ints, int]]:
+    """Yield the axis and name of a group, its counts, and on how many items that it rated it may not be shown.
 
-    axis: str
-    group: str
-    counts: Ints
-    n_withheld: int
-
-
-def _groups(ratings: Ratings, settings: SoftLabelsSettings) -> Iterator[_Group]:
+    Counts are 0 for items on which it may not be shown.
+    """
     by, least = settings.by, settings.min_group_size
     axes = compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), least)
     shown = _shown_on_items(ratings, axes, least)
     each = [(own, axis) for own in axes for axis in own.each]
     for at, (own, axis) in enumerate(each):
         for g in [0] if own.overlapping else range(len(axis.groups)):
-            counts, may = _counts(ratings, axis.codes == g), shown[at][:, g]
+            codes, n, may = np.where(axis.codes == g, 0, -1), len(ratings.scale), shown[at][:, g]
+            each = [group_counts(part, codes, 1, n)[:, 0] for part in ratings.parts()]
+            counts = np.concatenate([np.zeros((0, n), np.int64), *each])
             hidden = int(np.count_nonzero(counts.any(axis=1) & ~may))
-            yield _Group(own.axis.name, axis.groups[g], counts * may[:, np.newaxis], hidden)
-
-
-def _counts(ratings: Ratings, members: NDArray[np.bool_]) -> Ints:
-    codes = np.where(members, 0, -1)
-    found = [group_counts(part, codes, 1, len(ratings.scale))[:, 0] for part in ratings.parts()]
-    return np.concatenate([np.zeros((0, len(ratings.scale)), np.int64), *found])
+            yield own.axis.name, axis.groups[g], counts * may[:, np.newaxis], hidden
 
 
 def _shown_on_items(ratings: Ratings, axes: Sequence[Compared], least: int) -> list[NDArray[np.bool_]]:
@@ -205,13 +196,23 @@ def _items(ratings: Ratings, labels: pl.DataFrame, *, ids: bool) -> Iterator[tup
         labels = labels.filter(axis="all")
     known = ratings.items.with_columns(id_texts(ratings.items["item"]).alias("item"))
     place = {row["item"]: (at, row) for at, row in enumerate(known.iter_rows(named=True))}
-    called = _called(ratings, ids=ids)
+    called: list[str] = []
+    if ratings.has_raters:
+        numbered = [f"Ann{n + 1}" for n in range(ratings.n_raters)]
+        called = id_texts(ratings.raters["rater"]).to_list() if ids else numbered
     for row in labels.iter_rows(named=True):
         at, described = place[row["item"]]
         soft = {name: row[name] for name in names}
+        top = [name for name in names if soft[name] == max(soft.values())]
+        given: dict[str, Any] = {}
+        if called:  # otherwise it is not known who gave an item which point
+            votes = ratings.of_items(at, at + 1)
+            pairs = zip(votes.raters.tolist(), votes.scores.tolist(), strict=True)
+            annotations = {called[rater]: names[score] for rater, score in pairs}
+            given = {"annotations": annotations, "annotators": ",".join(annotations)}
         yield row["item"], {
-            **_described(described), "number of annotations": row["n_ratings"], **_given(ratings, at, called, names),
-            "soft_label": soft, "hard_label": _hard(soft),
+            **_described(described), "number of annotations": row["n_ratings"], **given,
+            "soft_label": soft, "hard_label": top[0] if len(top) == 1 else None,
             **({"soft_label_by": groups[row["item"]]} if row["item"] in groups else {}),
         }  # fmt: skip
 
@@ -221,26 +222,3 @@ def _described(row: Mapping[str, Any]) -> dict[str, Any]:
     own = {name: value for name, value in row.items() if name != "item" and value is not None}
     first = {name: own.pop(name) for name in ("text", *_READ_BACK) if name in own}
     return {**first, **({"other_info": {name: str(value) for name, value in own.items()}} if own else {})}
-
-
-def _called(ratings: Ratings, *, ids: bool) -> list[str]:
-    if not ratings.has_raters:
-        return []
-    return id_texts(ratings.raters["rater"]).to_list() if ids else [f"Ann{n + 1}" for n in range(ratings.n_raters)]
-
-
-def _given(ratings: Ratings, at: int, called: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-    """Return who gave an item which point, nothing if that is unknown."""
-    if not ratings.has_raters:
-        return {}
-    own = ratings.of_items(at, at + 1)
-    pairs = zip(own.raters.tolist(), own.scores.tolist(), strict=True)
-    given = {called[rater]: names[score] for rater, score in pairs}
-    return {"annotations": given, "annotators": ",".join(given)}
-
-
-def _hard(soft: Mapping[str, float]) -> str | None:
-    """Return the point that most raters gave, None if several points are tied."""
-    top = max(soft.values())
-    found = [name for name, share in soft.items() if share == top]
-    return found[0] if len(found) == 1 else None

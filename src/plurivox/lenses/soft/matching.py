@@ -137,19 +137,29 @@ def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, stric
     unknown = np.ones(len(predictions.items), dtype=bool)
     unknown[place[place >= 0]] = False
     missing = pl.concat(
-        _missing(name, NO_PREDICTION, ratings.items["item"], rated & ~of_ratings)
-        .vstack(_missing(name, NO_RATING, predictions.items, unknown & of_predictions))
+        pl.DataFrame({"item": ids.filter(pl.Series(chosen)).cast(pl.String)}).select(
+            pl.lit(name).alias("model"), "item", pl.lit(problem).alias("problem")
+        )
         for name, of_ratings, of_predictions in zip(predictions.models, predicted, known, strict=True)
-    )  # fmt: skip
+        for problem, ids, chosen in (
+            (NO_PREDICTION, ratings.items["item"], rated & ~of_ratings),
+            (NO_RATING, predictions.items, unknown & of_predictions),
+        )
+    )
     if strict and missing.height:
-        _refuse_missing(missing, predictions.source)
-    n = ratings.counts().sum(axis=1)
+        first = missing.row(0, named=True)
+        where = "is rated but not predicted" if first["problem"] == NO_PREDICTION else "is predicted but not rated"
+        raise InputError(
+            f"{counted(missing.height, 'prediction or rating is', 'predictions or ratings are')} missing; the first is "
+            f"from {first['model']}: item {first['item']!r} {where}",
+            source=predictions.source,
+            hint="Complete them, or leave out --strict (strict=False) to score the items that both sides have.",
+        )
     shared = predicted.all(axis=0)
-    chosen = np.flatnonzero(shared & (n >= min_ratings))
+    chosen, n = np.flatnonzero(shared & (ratings.counts().sum(axis=1) >= min_ratings)), int(np.count_nonzero(shared))
     if not len(chosen):
-        _refuse_nothing(ratings, predictions, int(np.count_nonzero(shared)), min_ratings)
-    shares = predictions.shares[:, place[chosen]]
-    return PredictedItems(chosen, shares, missing, int(np.count_nonzero(shared)) - len(chosen), by_rater)
+        _refuse_nothing(ratings, predictions, n, min_ratings)
+    return PredictedItems(chosen, predictions.shares[:, place[chosen]], missing, n - len(chosen), by_rater)
 
 
 def same_points(one: Scale, other: Scale) -> bool:
@@ -157,34 +167,15 @@ def same_points(one: Scale, other: Scale) -> bool:
     return [text_of(label) for label in one.labels] == [text_of(label) for label in other.labels]
 
 
-def _missing(model: str, problem: str, ids: pl.Series, chosen: NDArray[np.bool_]) -> pl.DataFrame:
-    found = ids.filter(pl.Series(chosen)).cast(pl.String)
-    return pl.DataFrame({"item": found}).select(pl.lit(model).alias("model"), "item", pl.lit(problem).alias("problem"))
-
-
-def _refuse_missing(missing: pl.DataFrame, source: str) -> None:
-    first = missing.row(0, named=True)
-    where = "is rated but not predicted" if first["problem"] == NO_PREDICTION else "is predicted but not rated"
-    raise InputError(
-        f"{counted(missing.height, 'prediction or rating is', 'predictions or ratings are')} missing; the first is "
-        f"from {first['model']}: item {first['item']!r} {where}",
-        source=source,
-        hint="Complete them, or leave out --strict (strict=False) to score the items that both sides have.",
-    )
-
-
 def _refuse_nothing(ratings: Ratings, predictions: Predictions, n: int, least: int) -> None:
     if n:
         wanted = "a rating" if least == 1 else f"{least:,} ratings"
         raise InputError(f"no predicted item has {wanted}", hint="Lower --min-ratings (min_ratings=).")
+    there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], predictions.items))
+    problem = f"no predicted item is among the ratings: predictions have items such as {here}, ratings such as {there}"
     known = places_of(predictions.items, ratings.items["item"]) >= 0
     if len(predictions.models) > 1 and known.any():
         problem = "no item of the ratings is predicted by every model"
-    else:
-        there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], predictions.items))
-        problem = (
-            f"no predicted item is among the ratings: predictions have items such as {here}, ratings such as {there}"
-        )
     raise InputError(problem, source=predictions.source, hint="Both tables need the same item ids.")
 
 
@@ -317,7 +308,11 @@ def bins_of(n: Counts, given: str | Iterable[str] | None) -> list[Bin]:
     """Return the bins that were given, as ``"2-3"``, ``"4"`` or ``"10+"``, or up to five that the data suggest."""
     if given is not None:
         texts = given.split(",") if isinstance(given, str) else [str(one) for one in given]
-        return _apart([_bin(text.strip()) for text in texts])
+        ordered = sorted((_bin(text.strip()) for text in texts), key=lambda one: one.low)
+        for one, other in itertools.pairwise(ordered):
+            if one.high is None or one.high >= other.low:
+                raise InputError(f"the bins {one.name} and {other.name} overlap", hint="Put each number into one bin.")
+        return ordered
     rated = n[n > 0]
     unrated = [Bin("0", 0, 0)] if len(rated) < len(n) else []
     distinct = np.unique(rated)
@@ -325,7 +320,8 @@ def bins_of(n: Counts, given: str | Iterable[str] | None) -> list[Bin]:
         return unrated + [Bin(f"{low}", int(low), int(low)) for low in distinct]
     ends = np.unique(np.quantile(rated, np.arange(1, MOST_BINS + 1) / MOST_BINS, method="inverted_cdf"))
     starts = [int(distinct[0]), *(int(distinct[distinct > end][0]) for end in ends[:-1])]
-    return unrated + [_named(low, int(end)) for low, end in zip(starts, ends, strict=True)]
+    each = zip(starts, map(int, ends), strict=True)
+    return unrated + [Bin(f"{low}" if low == high else f"{low}-{high}", low, high) for low, high in each]
 
 
 def bin_codes(n: Counts, bins: Sequence[Bin]) -> NDArray[np.int64]:
@@ -345,16 +341,3 @@ def _bin(text: str) -> Bin:
     if high < low:
         raise InputError(f"the bin {text!r} is empty", hint="Write the lower number first.")
     return Bin(text, low, None if found[3] else high)
-
-
-def _named(low: int, high: int) -> Bin:
-    return Bin(f"{low}" if low == high else f"{low}-{high}", low, high)
-
-
-def _apart(bins: list[Bin]) -> list[Bin]:
-    """Return the bins in order; raise if two of them overlap."""
-    ordered = sorted(bins, key=lambda one: one.low)
-    for one, other in itertools.pairwise(ordered):
-        if one.high is None or one.high >= other.low:
-            raise InputError(f"the bins {one.name} and {other.name} overlap", hint="Put each number into one bin.")
-    return ordered

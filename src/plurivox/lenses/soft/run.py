@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,19 +26,19 @@ from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared, items_of_values, raters_who_rated
 from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.keywords import keywords
-from plurivox.infer.result import AxisDraws, Row, Table, frame_of
+from plurivox.infer.result import AxisDraws, Row, Table
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.soft.comparisons import (
     MOST_ITEMS,
     SENSITIVITY,
-    Comparing,
     calibration,
+    compared,
     leading,
     ranked,
     sensitivity,
     two_by_two,
 )
-from plurivox.lenses.soft.interactions import BY_RATING, GROUPS, PARTS, ScoredVotes, Tests, Two, over_bins, over_groups
+from plurivox.lenses.soft.interactions import BY_RATING, GROUPS, PARTS, Tests, over_bins, over_groups, scored_votes
 from plurivox.lenses.soft.matching import (
     NO_PREDICTION,
     REFERENCES,
@@ -55,7 +56,7 @@ from plurivox.lenses.soft.matching import (
     reference_predictions,
     resolve_prior,
 )
-from plurivox.lenses.soft.result import SoftScores
+from plurivox.lenses.soft.result import SoftScores, model_frame
 from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import ALL, ScoreSums, ScoringTarget
 from plurivox.lenses.soft.words import SoftFindings
@@ -76,14 +77,29 @@ class TargetScores(NamedTuple):
 
     def rows(self) -> list[Row]:
         """Return a row for each bin, all items first, prediction and metric."""
-        return rows_of(self.scored, self.values, self.draws, self.unweighted)
-
-
-class GroupFound(NamedTuple):
-    """The rows of a group, and what predictions were compared with; None if it rated nothing."""
-
-    rows: list[Row]
-    target: ScoringTarget | None
+        scored, target, values = self.scored, self.scored.target, self.values
+        n_ratings = target.counts.sum(axis=1)
+        interval = percentile_interval(self.draws) if len(self.draws) > 1 else None
+        infinite, rows = scored.infinite(), []
+        for b in (len(target.bins), *range(len(target.bins))):
+            inside = n_ratings if b == len(target.bins) else n_ratings[target.codes == b]
+            for (p, name), (m, metric) in itertools.product(enumerate(target.predictions), enumerate(scored.metrics)):
+                counted, value = (
+                    np.count_nonzero(inside) if metric in EMPIRICAL else len(inside),
+                    float(values[b, p, m]),
+                )
+                row = Row(
+                    "reference" if name in REFERENCES else "model", target.axis, target.group, metric, value,
+                    n_raters=target.n_raters, n_items=int(counted), n_ratings=int(inside.sum()),
+                    note=_note(metric, value, int(infinite[b, p, m]), int(counted), len(inside)),
+                    subset=ALL if b == len(target.bins) else target.bins[b], model=name,
+                    unweighted=None if self.unweighted is None else float(self.unweighted[b, p, m]),
+                )  # fmt: skip
+                if interval is not None and not math.isnan(value) and counted > 1:
+                    low, high, undefined = (float(end[b, p, m]) for end in interval)
+                    row = row.with_interval(low, high, undefined / len(self.draws))
+                rows.append(row)
+        return rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,9 +117,8 @@ class SoftScoring:
 
     def everybody(self, bins: Sequence[Bin]) -> ScoringTarget:
         """Return the ratings of all raters, in bins of their numbers."""
-        pool, names = self.ratings.counts(), tuple(one.name for one in bins)
-        codes = bin_codes(pool[self.matched.items].sum(axis=1), bins)
-        return self._target(pool, None, slice(None), codes, names, int(np.count_nonzero(self.rated())))
+        n = self.ratings.counts()[self.matched.items].sum(axis=1)
+        return self._whole(bin_codes(n, bins), tuple(one.name for one in bins))
 
     def parts(self) -> ScoringTarget | None:
         """Return the ratings of all raters, in parts of the items by the requested attribute; None without one."""
@@ -113,8 +128,11 @@ class SoftScoring:
         codes = np.full(len(self.matched.items), len(masks), dtype=np.int64)
         for at, mask in enumerate(masks.values()):
             codes[mask[self.matched.items]] = at
+        return self._whole(codes, tuple(masks))
+
+    def _whole(self, codes: NDArray[np.int64], bins: tuple[str, ...]) -> ScoringTarget:
         n_raters = int(np.count_nonzero(self.rated()))
-        return self._target(self.ratings.counts(), None, slice(None), codes, tuple(masks), n_raters)
+        return self._target(self.ratings.counts(), None, slice(None), codes, bins, n_raters)
 
     def rated(self) -> NDArray[np.bool_]:
         """Return which raters rated any scored item; empty for totals."""
@@ -125,8 +143,11 @@ class SoftScoring:
         chosen[self.matched.items] = True
         return raters_who_rated(ratings, chosen)
 
-    def group(self, axis: Axis, g: int) -> GroupFound:
-        """Return the rows of a group: models are scored against its ratings, on the items that it rated."""
+    def group(self, axis: Axis, g: int) -> tuple[list[Row], ScoringTarget | None]:
+        """Return the rows of a group: models are scored against its ratings, on the items that it rated.
+
+        And what predictions were compared with; None if it rated nothing.
+        """
         raters = np.where(axis.codes == g, 0, -1).astype(np.int32)
         counted = [group_counts(part, raters, 1, len(self.ratings.scale))[:, 0] for part in self.ratings.parts()]
         pool = np.concatenate(counted)
@@ -138,10 +159,10 @@ class SoftScoring:
                     note="the group rated none of the items")
                 for model in self.models for metric in self.scoring.metrics
             ]  # fmt: skip
-            return GroupFound(rows, None)
+            return rows, None
         nowhere = np.zeros(len(rated), dtype=np.int64)
         target = self._target(pool, raters, rated, nowhere, (), n_raters, axis.name, name)
-        return GroupFound(self.score(target, f"{axis.name}: {name}").rows(), target)
+        return self.score(target, f"{axis.name}: {name}").rows(), target
 
     def score(self, target: ScoringTarget, what: str) -> TargetScores:
         """Score all items of a target, as they are and resampled."""
@@ -164,16 +185,9 @@ class SoftScoring:
         return ScoreSums.of(alike._target(*given), self.scoring, self.settings.seed, Running()).values()
 
     def _target(
-        self,
-        pool: Counts,
-        raters: NDArray[np.int32] | None,
-        kept: NDArray[np.intp] | slice,
-        codes: NDArray[np.int64],
-        bins: tuple[str, ...],
-        n_raters: int,
-        axis: str = ALL,
-        group: str = ALL,
-    ) -> ScoringTarget:
+        self, pool: Counts, raters: NDArray[np.int32] | None, kept: NDArray[np.intp] | slice,
+        codes: NDArray[np.int64], bins: tuple[str, ...], n_raters: int, axis: str = ALL, group: str = ALL,
+    ) -> ScoringTarget:  # fmt: skip
         """Return what predictions are compared with: the counts of ``pool`` for the scored items that are kept."""
         items = self.matched.items[kept]
         counts, folds = pool[items], folds_of(len(self.matched.items), self.settings.seed)[kept]
@@ -201,36 +215,6 @@ class SoftScoring:
         return np.concatenate(parts)
 
 
-def rows_of(scored: ScoreSums, values: Floats, draws: Floats, unweighted: Floats | None = None) -> list[Row]:
-    """Return a row for each bin, all items first, prediction and metric."""
-    target = scored.target
-    n_ratings = target.counts.sum(axis=1)
-    interval = percentile_interval(draws) if len(draws) > 1 else None
-    infinite = scored.infinite()
-    rows = []
-    for b in (len(target.bins), *range(len(target.bins))):
-        inside = slice(None) if b == len(target.bins) else target.codes == b
-        n_items, n_rated = len(n_ratings[inside]), int(np.count_nonzero(n_ratings[inside]))
-        total = int(n_ratings[inside].sum())
-        for p, name in enumerate(target.predictions):
-            for m, metric in enumerate(scored.metrics):
-                counted = n_rated if metric in EMPIRICAL else n_items
-                row = Row(
-                    "reference" if name in REFERENCES else "model", target.axis, target.group, metric,
-                    float(values[b, p, m]), n_raters=target.n_raters, n_items=counted, n_ratings=total,
-                    note=_note(metric, float(values[b, p, m]), int(infinite[b, p, m]), counted, n_items),
-                    subset=ALL if b == len(target.bins) else target.bins[b], model=name,
-                    unweighted=None if unweighted is None else float(unweighted[b, p, m]),
-                )  # fmt: skip
-                if interval is not None and not math.isnan(row.value) and counted > 1:
-                    row = row.with_interval(
-                        float(interval.low[b, p, m]), float(interval.high[b, p, m]),
-                        float(interval.n_undefined[b, p, m]) / len(draws),
-                    )  # fmt: skip
-                rows.append(row)
-    return rows
-
-
 def _note(metric: str, value: float, n_infinite: int, counted: int, n_items: int) -> str:
     if math.isnan(value):
         return NO_RATING if n_items else "no item is in this bin"
@@ -255,13 +239,9 @@ MOST_KEPT = 4_000_000  # the most numbers of bootstrap draws that a result keeps
 
 @keywords(SoftSettings, positional=("prior",), weights=True)
 def soft_scores(
-    ratings: Ratings,
-    predictions: Predictions | Frame,
-    *,
-    train: Ratings | None = None,
-    settings: SoftSettings,
+    ratings: Ratings, predictions: Predictions | Frame, *, train: Ratings | None = None, settings: SoftSettings,
     how: Running,
-) -> SoftScores:
+) -> SoftScores:  # fmt: skip
     """Score predicted rating distributions, and say how sure the ranking is.
 
     Lower is better. *Empirical* scores treat the shares of an item's ratings as the truth. *Expected* scores allow for
@@ -316,13 +296,12 @@ def soft_scores(
     design = call.inference.remembered()
     apart = work.parts()
     parts = None if apart is None else work.score(apart, f"by {settings.items_by}")
-    tests = [*_interactions(work, found, axes, exchange), *_over_parts(work, found, parts)]
-    tables = _tables(work, found, tests, design["axes"])
+    tables = _tables(work, found, _interactions(work, found, parts, axes, exchange), design["axes"])
     rows, weights = found.rows(), [prior_weight(whole, prior)]
     for axis, g in ((axis, g) for one in axes for axis, places in one.shown for g in places):
-        group = work.group(axis, g)
-        rows += group.rows
-        weights += [prior_weight(group.target, prior)] if group.target is not None else []
+        own, target = work.group(axis, g)
+        rows += own
+        weights += [] if target is None else [prior_weight(target, prior)]
     result = SoftScores(
         rows=tuple(rows),
         draws=_kept_draws(found),
@@ -343,62 +322,44 @@ def _tables(
 ) -> tuple[Table, ...]:
     """Return what lies behind the ranking for all raters."""
     target, asked = found.scored.target, work.settings
-    curve = pl.DataFrame(schema=SENSITIVITY)
-    if asked.curve:
-        curve = sensitivity(target, work.scoring, asked.seed, work.how.doing("strengths of the prior"))
-    labels = [str(label) for label in work.ratings.scale.labels]
-    pairs, moved = Comparing(*found[:3], asked, work.how.doing("sign-flips")).frames(interactions)
+    how, labels = work.how.doing("strengths of the prior"), [str(label) for label in work.ratings.scale.labels]
+    curve = sensitivity(target, work.scoring, asked.seed, how) if asked.curve else pl.DataFrame(schema=SENSITIVITY)
+    pairs, moved = compared(*found[:3], asked, work.how.doing("sign-flips"), interactions)
     entangled = [name for name, one in design.items() if one["entangled"]]  # nothing is claimed about their groups
     whose = (pl.col("kind") == GROUPS) & pl.col("axis").is_in(entangled)
-    moved = moved.with_columns(claim=pl.col("claim") & ~whose)
-    return (
-        Table("comparisons", pairs),
-        Table("interactions", moved),
-        Table("missing", work.matched.missing),
-        Table("sensitivity", curve),
-        *(Table(name, frame) for name, frame in calibration(target, labels, asked.seed).items()),
-    )
+    found_by = {
+        "comparisons": pairs, "interactions": moved.with_columns(claim=pl.col("claim") & ~whose),
+        "missing": work.matched.missing, "sensitivity": curve, **calibration(target, labels, asked.seed),
+    }  # fmt: skip
+    return tuple(Table(name, frame) for name, frame in found_by.items())
 
 
-def _interactions(work: SoftScoring, found: TargetScores, axes: list[Compared], exchange: Exchange) -> Iterator[Tests]:
-    """Yield the tests of whether bins or groups change how models compare, by the leading metric."""
-    target, metric, pairs = found.scored.target, leading(found.scored.metrics), _pairs(work, found)
-    if pairs is None:
-        return
-    by_bin = over_bins(found.scored.of_metric(metric), target, pairs, work.settings.seed)
-    yield from () if by_bin is None else (by_bin,)
+def _interactions(
+    work: SoftScoring, found: TargetScores, parts: TargetScores | None, axes: list[Compared], exchange: Exchange
+) -> list[Tests]:
+    """Return the tests of whether bins, groups or parts of the items change how models compare, by the main metric."""
+    target, metric, settings = found.scored.target, leading(found.scored.metrics), work.settings
+    values = found.values[-1, :, found.scored.metrics.index(metric)].tolist()
+    pairs = two_by_two(work.models, ranked(dict(zip(work.models, values, strict=False))))
+    if not settings.permutations or not len(pairs[0]):
+        return []
+    tests = [*over_bins(found.scored.of_metric(metric), target, metric, pairs, settings.seed)]
     if axes and metric in BY_RATING:
-        scoring = replace(work.scoring, metrics=(BY_RATING[metric],))
-        ratings = work.ratings.unweighted()
-        votes = ScoredVotes.of(ratings, target, work.models, scoring)
-        yield from over_groups(ratings, votes, work.models, pairs, axes, exchange.strata, work.settings.seed)
-
-
-def _over_parts(work: SoftScoring, found: TargetScores, parts: TargetScores | None) -> Iterator[Tests]:
-    """Yield the test of whether the comparison of models depends on the part of the items."""
-    pairs = _pairs(work, found)
-    if parts is None or pairs is None:
-        return
-    scores = parts.scored.of_metric(leading(found.scored.metrics))
-    attribute = str(work.settings.items_by)
-    tests = over_bins(scores, parts.scored.target, pairs, work.settings.seed, PARTS, attribute)
-    yield from () if tests is None else (tests,)
-
-
-def _pairs(work: SoftScoring, found: TargetScores) -> Two | None:
-    """Return every two models that are compared in parts, or None if nothing is tested."""
-    at = found.scored.metrics.index(leading(found.scored.metrics))
-    values = dict(zip(work.models, found.values[-1, :, at].tolist(), strict=False))
-    pairs = two_by_two(work.models, ranked(values))
-    return pairs if work.settings.permutations and len(pairs[0]) else None
+        ratings, scoring = work.ratings.unweighted(), replace(work.scoring, metrics=(BY_RATING[metric],))
+        votes = scored_votes(ratings, target, work.models, scoring)
+        tests += over_groups(ratings, votes, work.models, metric, pairs, axes, exchange.strata, settings.seed)
+    if parts is not None:
+        of_parts, attribute = parts.scored, str(settings.items_by)
+        scores = of_parts.of_metric(metric)
+        tests += over_bins(scores, of_parts.target, metric, pairs, settings.seed, PARTS, attribute)
+    return tests
 
 
 def _parts_frame(parts: TargetScores | None, prior: Prior) -> pl.DataFrame:
     """Return the scores of each part of the items, like rows of ``to_frame()``."""
     rows = [] if parts is None else [row for row in parts.rows() if row.subset != ALL]
     rows = [replace(row, note=row.note.replace("in this bin", "in this part")) for row in rows]
-    own = {"model": [row.model for row in rows], "reference": [row.kind == "reference" for row in rows]}
-    frame = pl.DataFrame(own, schema={"model": pl.String, "reference": pl.Boolean}).hstack(frame_of(rows))
+    frame = model_frame(rows)
     if parts is None:
         return frame.with_columns(prior_share=pl.lit(None, pl.Float64))
     weight = prior_weight(parts.scored.target, prior).select(pl.col("bin").alias("subset"), "prior_share")

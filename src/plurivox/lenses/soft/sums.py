@@ -97,7 +97,13 @@ class PredictionScores:
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part."""
         own = slice(*np.searchsorted(self.items, (part.first, part.first + part.n_items)))
-        counts = self._counts(part)[self.items[own] - part.first, 0]
+        codes: NDArray[Any] | None = self.raters
+        if self.weights is None:
+            counts: NDArray[Any] = group_counts(part, codes, 1, self.q.shape[1])
+        else:
+            codes = np.zeros(len(self.weights), np.int32) if codes is None else codes
+            counts = weighted_counts(part, codes, 1, self.q.shape[1], self.weights, 0, part.n_items)[0]
+        counts = counts[self.items[own] - part.first, 0]
         scores = self.scoring.scores(counts, self.q[own], None if self.told is None else self.told[own])
         endless = np.isposinf(scores)
         scores[~np.isfinite(scores)] = 0.0
@@ -107,14 +113,6 @@ class PredictionScores:
             if column.any():
                 sums[0, :, at] = np.bincount(self.unit[own], column, self.n_units)
         return Sums(by_unit=sums)
-
-    def _counts(self, part: Part) -> NDArray[Any]:
-        """Return how often a part's items got each point, or with what weight."""
-        n_points = self.q.shape[1]
-        if self.weights is None:
-            return group_counts(part, self.raters, 1, n_points)
-        codes = np.zeros(len(self.weights), np.int32) if self.raters is None else self.raters
-        return weighted_counts(part, codes, 1, n_points, self.weights, 0, part.n_items)[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
 from plurivox.base.settings import Axes
 from plurivox.domain.axis import CROSS
 from plurivox.domain.ratings import Ratings
-from plurivox.lenses.alignment import tables as views
+from plurivox.lenses.alignment import result as views
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.report.parts import (
     Block,
     Brief,
-    DataTable,
-    Figure,
     Prose,
     Section,
     Terms,
@@ -103,8 +100,7 @@ def section(brief: Brief) -> Section | None:
     """Compare the answers of models with the votes of raters, if there are any."""
     if "answers" not in brief.study.inputs:
         return None
-    axes, remarks = compared_axes(brief)
-    found = _found(brief, axes)
+    found, remarks = found_in(brief), compared_axes(brief)[1]
     findings = findings_of(found, "alignment-dots", _ANCHORS)
     more: list[Block] = [
         *shown("alignment-accounts", views.accounts(found, parts=True), SCORED), *_heats(found),
@@ -120,40 +116,28 @@ def section(brief: Brief) -> Section | None:
     for (name, note), view in zip(ASKED.items(), views.asked(found), strict=True):
         more += shown(name, view, note)
     terms = tuple((slug("alignment-term", name), name, text) for name, text in TERMS)
-    more += [*_items(found, brief), _table(found), Prose(METHODS), Terms(terms)]
+    frame = found.to_frame().filter(pl.col("statistic") != "closest_gap")
+    table = values("alignment-table", "All alignment values", frame)
+    more += [*_items(found, brief), table, Prose(METHODS), Terms(terms)]
     return Section(
         "alignment", "Whose view models reflect", LEAD, _dots(found), findings, remarks + remarks_of(found), more, "",
         _tiles(found),
     )  # fmt: skip
 
 
-def _nearest(found: Alignment) -> list[dict[str, Any]]:
-    """Return the distances of models and references from the mode of all raters, the nearest first."""
-    frame = found.to_frame().filter(
-        pl.col("statistic") == "ada_met", pl.col("axis") == ALL, pl.col("subset") == ALL, pl.col("value").is_not_nan()
-    )
-    return list(frame.sort("value", "model").iter_rows(named=True))
-
-
 def _tiles(found: Alignment) -> list[Tile]:
     """Return how far the nearest model is from raters, next to the best answer without judgement."""
-    rows = _nearest(found)
-    models = [row for row in rows if not row["reference"]]
-    constants = [row for row in rows if row["reference"]]
-    if not models or not constants:
+    frame = found.to_frame().filter(pl.col("value").is_not_nan(), statistic="ada_met", axis=ALL, subset=ALL)
+    frame = frame.sort("value", "model").unique("reference", keep="first", maintain_order=True)
+    if frame.height < 2:
         return []
-    name = f"points from the mode of raters: {models[0]['model']}, the nearest model"
-    compared = f"{constants[0]['model']}: {constants[0]['value']:.2f}"
-    return [Tile(f"{models[0]['value']:.2f}", name, compared, "alignment-dots")]
+    model, constant = frame.sort("reference").iter_rows(named=True)
+    name = f"points from the mode of raters: {model['model']}, the nearest model"
+    return [Tile(f"{model['value']:.2f}", name, f"{constant['model']}: {constant['value']:.2f}", "alignment-dots")]
 
 
 def found_in(brief: Brief) -> Alignment:
-    """Return what the lens found, as the report asks it."""
-    return _found(brief, compared_axes(brief)[0])
-
-
-def _found(brief: Brief, axes: Axes) -> Alignment:
-    """Run the lens; trained raters judge models if they rated what models answered."""
+    """Return what the lens found; trained raters judge models if they rated what models answered."""
     answers = as_answers(brief.study.inputs["answers"], brief.ratings)
     prior, trained = brief.asked.prior, None
     reference = brief.study.inputs.get("reference")
@@ -161,8 +145,9 @@ def _found(brief: Brief, axes: Axes) -> Alignment:
         known = answers.items.is_in(reference.items["item"].cast(pl.String).implode())
         trained = reference if known.any() else None
     found: Alignment = brief.ask(
-        "alignment", inputs={"answers": answers, "trained": trained}, by=axes, several={}, subset=brief.asked.items_by,
-        prior=1.0 if isinstance(prior, str) else prior, threshold=None if trained is None else brief.asked.threshold,
+        "alignment", inputs={"answers": answers, "trained": trained}, by=compared_axes(brief)[0], several={},
+        subset=brief.asked.items_by, prior=1.0 if isinstance(prior, str) else prior,
+        threshold=None if trained is None else brief.asked.threshold,
     )  # fmt: skip
     return found
 
@@ -178,19 +163,18 @@ def compared_axes(brief: Brief) -> tuple[Axes, list[str]]:
 
 def _heats(found: Alignment) -> list[Block]:
     """Return one heat map of all attributes, or, with many models, one for each."""
-    if len(found.voices) <= MAX_TOGETHER or len(found.axes) < 2:
-        return [_heat(found, None)]
-    return [_heat(found, axis) for axis in found.axes[:MAX_AXES]]
-
-
-def _heat(found: Alignment, axis: str | None) -> Figure:
-    where, of, name = ("", "", ()) if axis is None else (f": {axis}", f" of {axis}", (axis,))
-    return drawn(
-        "alignment_heat", found, slug("alignment-heat", *name), f"Models and groups of raters{where}",
-        f"ADA-Met of each model for all raters and for each group{of}.",
-        "Compare the cells of a row within one attribute: the lightest is the group whose view is nearest to the "
-        "answers. A row that is dark throughout is far from everybody.", axis,
-    )  # fmt: skip
+    together = len(found.voices) <= MAX_TOGETHER or len(found.axes) < 2
+    axes: Sequence[str | None] = [None] if together else found.axes[:MAX_AXES]
+    return [
+        drawn(
+            "alignment_heat", found, slug("alignment-heat", *([] if axis is None else [axis])),
+            f"Models and groups of raters{'' if axis is None else f': {axis}'}",
+            f"ADA-Met of each model for all raters and for each group{'' if axis is None else f' of {axis}'}.",
+            "Compare the cells of a row within one attribute: the lightest is the group whose view is nearest to the "
+            "answers. A row that is dark throughout is far from everybody.", axis,
+        )
+        for axis in axes
+    ]  # fmt: skip
 
 
 def _dots(found: Alignment) -> list[Block]:
@@ -260,8 +244,3 @@ def _items(found: Alignment, brief: Brief) -> list[Block]:
         note += f" Means use the numbers of the points, {found.numbered_ends}."
     title = "Items that models and humans see most differently"
     return shown("alignment-items", view, note, title=title, brief=brief)
-
-
-def _table(found: Alignment) -> DataTable:
-    frame = found.to_frame().filter(pl.col("statistic") != "closest_gap")
-    return values("alignment-table", "All alignment values", frame)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from plurivox.base.wording import listed
 from plurivox.domain.answers import Voice
 from plurivox.lenses.alignment.matching import as_answers
-from plurivox.lenses.judge import tables as views
+from plurivox.lenses.judge import result as views
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.verdicts import MEANING, NOT
 from plurivox.report.parts import (

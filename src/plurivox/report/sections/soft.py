@@ -7,7 +7,7 @@ import warnings
 import polars as pl
 
 from plurivox.base.errors import SoftScoresWarning
-from plurivox.lenses.soft import tables as views
+from plurivox.lenses.soft import result as views
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
 from plurivox.report.parts import (
@@ -78,7 +78,12 @@ def _charts(found: SoftScores) -> list[Block]:
             "items. KL is not drawn: two predictions differ in it by as much as in CE.",
             measure="Scores of predicted distributions; lower is better.",
         ),
-        *_bins(found),
+        *([] if len(found.bins) < 2 else [drawn(
+            "soft_by_bin", found, "soft-bins", "With few ratings and with many",
+            f"{LABELS[found.main]}, CE and expected scores by how many ratings items have, with 95 % intervals over "
+            "items.",
+            f"{_weights(found)} The test below shows whether the number of ratings changes how models compare.",
+        )]),
         drawn(
             "prior_sensitivity", found, "soft-prior", "How scores change with the prior",
             "Expected scores of each model for prior weights of a point from 0.01 to 100.",
@@ -105,14 +110,6 @@ def _weights(found: SoftScores) -> str:
     parts = [f"{share:.0%} with {ratings} ratings" for ratings, share in known.select("bin", "prior_share").iter_rows()]
     told = f"Weight of the prior in expected scores: {', '.join(parts)}. " if parts else ""
     return f"{told}The more the prior weighs, the less such a score says about the ratings."
-
-
-def _bins(found: SoftScores) -> list[Block]:
-    return [] if len(found.bins) < 2 else [drawn(
-        "soft_by_bin", found, "soft-bins", "With few ratings and with many",
-        f"{LABELS[found.main]}, CE and expected scores by how many ratings items have, with 95 % intervals over items.",
-        f"{_weights(found)} The test below shows whether the number of ratings changes how models compare.",
-    )]  # fmt: skip
 
 
 def _tables(found: SoftScores) -> list[Block]:
