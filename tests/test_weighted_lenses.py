@@ -322,7 +322,7 @@ def test_without_weights_nothing_is_remembered_of_them() -> None:
 
 
 def test_tables_show_unweighted_values_beside() -> None:
-    from plurivox.lenses.cohesion.tables import tables as of_cohesion
+    from plurivox.lenses.cohesion.result import tables as of_cohesion
     from plurivox.lenses.variation.tables import notes
     from plurivox.lenses.variation.tables import tables as of_variation
 

@@ -12,8 +12,7 @@ from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.view import P, written
 from plurivox.lenses.item.result import ItemView
-from plurivox.lenses.items.result import Items
-from plurivox.lenses.items.words import claimed, comparisons
+from plurivox.lenses.items.result import Items, claimed, comparisons
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.plots import groups as g
 from plurivox.plots.layout import (

@@ -43,7 +43,7 @@ from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.stand_ins import STAND_INS, Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner, KernelAnswers, Once, ShownGroup, VoiceDistances, votes_of
 from plurivox.lenses.responsiveness.references import EACH, by_others, split
-from plurivox.lenses.responsiveness.rows import notes_of
+from plurivox.lenses.responsiveness.run import notes_of
 from plurivox.statistics.checks import level_of, prior_of, usual_level
 from plurivox.statistics.responsiveness import MEASURES
 

@@ -9,9 +9,8 @@ import polars as pl
 
 from plurivox import plots
 from plurivox.base.wording import counted
-from plurivox.lenses.items import tables as views
-from plurivox.lenses.items.result import Items
-from plurivox.lenses.items.words import claimed, comparisons
+from plurivox.lenses.items import result as views
+from plurivox.lenses.items.result import Items, claimed, comparisons
 from plurivox.report.parts import (
     CHECK,
     COLLECT,

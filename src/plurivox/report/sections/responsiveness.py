@@ -14,10 +14,9 @@ from plurivox.base.wording import counted, in_words, listed, named
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.view import RANGE, Column, view_of
 from plurivox.lenses.psychometrics.result import Psychometrics
-from plurivox.lenses.psychometrics.scales import MANY
+from plurivox.lenses.psychometrics.settings import MANY
 from plurivox.lenses.responsiveness.references import CROWD
-from plurivox.lenses.responsiveness.result import Responsiveness
-from plurivox.lenses.responsiveness.verdicts import verdicts
+from plurivox.lenses.responsiveness.result import Responsiveness, verdicts
 from plurivox.plots.responsiveness import correlation_words
 from plurivox.report.parts import (
     CHECK,
