@@ -96,24 +96,6 @@ def _divided(found: Items, brief: Brief) -> tuple[Block, ...]:
     return chart, *shown("items-divided", view, note, title="Differences on items", brief=brief)
 
 
-def _how_many(found: Items) -> str:
-    """Say how many ratings the items shown have, compared with all items."""
-    shown, everywhere = plots.items_uncertain_data(found, IN_CHART)["ratings"], found.uncertain["n_ratings"]
-    text = "The higher up, the more one more rating is expected to reveal."
-    if shown.is_empty():
-        return text
-    return f"{text} Ratings of the items shown: {_numbers(shown)}; of all {len(everywhere):,}: {_numbers(everywhere)}."
-
-
-def _prior_shown(found: Items) -> str:
-    """Say how much of the circles and lines shown is due to the prior."""
-    shown = plots.items_uncertain_data(found, IN_CHART)["share of prior"].drop_nulls().to_list()
-    if not shown:
-        return ""
-    low, high = f"{min(shown):.0%}", f"{max(shown):.0%}"
-    return f"The prior makes up {low if low == high else f'{low} to {high}'} of circle and line, the ratings the rest."
-
-
 def _numbers(counts: pl.Series) -> str:
     low, middle, high = np.quantile(counts.to_numpy(), [0, 0.5, 1])
     return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}, median {middle:,g}"
@@ -136,16 +118,24 @@ def _disagreed(found: Items, brief: Brief) -> list[Block]:
 
 def _uncertain(found: Items, brief: Brief) -> tuple[Block, ...]:
     wanting, precision = _wanting(found), f"{found.settings['precision']:g}"
-    title = (
-        f"{counted(wanting, 'item')} of {found.uncertain.height:,} {'needs' if wanting == 1 else 'need'} more ratings "
-        f"for a mean to ± {precision}"
-        if wanting
-        else f"The mean of every item is known to ± {precision} points"
-    )
+    title = f"The mean of every item is known to ± {precision} points"
+    if wanting:
+        title = f"{counted(wanting, 'item')} of {found.uncertain.height:,} {'needs' if wanting == 1 else 'need'} more "
+        title += f"ratings for a mean to ± {precision}"
+    drawn_items, everywhere = plots.items_uncertain_data(found, IN_CHART), found.uncertain["n_ratings"]
+    caption = "The higher up, the more one more rating is expected to reveal."
+    if drawn_items.height:  # how many ratings they have, compared with all items
+        caption += f" Ratings of the items shown: {_numbers(drawn_items['ratings'])}; of all {len(everywhere):,}: "
+        caption += f"{_numbers(everywhere)}."
+    share, of_prior = drawn_items["share of prior"].drop_nulls().to_list(), ""
+    if share:
+        low, high = f"{min(share):.0%}", f"{max(share):.0%}"
+        part = low if low == high else f"{low} to {high}"
+        of_prior = f"The prior makes up {part} of circle and line, the ratings the rest."
     chart = drawn(
         "items_uncertain", found, "items-unsure", title,
         "For the items about which one more rating reveals most, the expected mean score with its credible interval.",
-        f"{_how_many(found)} {_prior_shown(found)}",
+        f"{caption} {of_prior}",
         IN_CHART, texts=brief.texts, measure="Expected mean of the items about which one more rating reveals most.",
     )  # fmt: skip
     note = (
