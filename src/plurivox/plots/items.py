@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import polars as pl
 
@@ -87,9 +86,9 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
         row=pl.Series(range(data.height)), named=pl.col("group").replace_strict(short), low=-pl.col("chance"),
         p=pl.col("p corrected").map_elements(lambda p: written(p, P), return_dtype=pl.String, skip_nulls=False),
     )  # fmt: skip
-    columns = [_Column("named:N", "group", pixels(placed["named"]), "left"), _Column("p:N", "p", 44)]
+    columns = [("named:N", "group", pixels(placed["named"]), "left", ""), ("p:N", "p", 44, "right", "")]
     columns = columns[: 1 if narrow() else 2]
-    width = rows.plot_width(sum(one.width + 8 for one in columns))
+    width = rows.plot_width(sum(one[2] + 8 for one in columns))
     ends = [*placed["low"], *placed["chance"], *placed["difference"], *placed["shrunken"], 0.0]
     x = across("difference from the others", extent(ends), width)
     told = tips(
@@ -114,27 +113,22 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
     return themed(_beside(chart, base, rows, columns), title, text)
 
 
-class _Column(NamedTuple):
-    """Text next to the rows of a chart."""
-
-    field: str
-    head: str
-    width: int
-    align: str = "right"
-    form: str | None = None
+Beside = tuple[str, str, int, str, str]
+"""Text next to the rows of a chart: a field, what is above it, its width, on which side it is aligned, its format."""
 
 
-def _beside(chart: Chart, base: Chart, rows: Rows, columns: Sequence[_Column]) -> Chart:
+def _beside(chart: Chart, base: Chart, rows: Rows, columns: Sequence[Beside]) -> Chart:
     """Return a chart of rows with columns of text next to it."""
     drawn = [chart]
-    for one in columns:
-        text = base.mark("text", align=one.align, fontSize=11, color=INK).encode(
-            x={"value": 0 if one.align == "left" else one.width}, y=rows.y(labels=False),
-            text=field(one.field, **({"format": one.form} if one.form else {})),
+    for name, words, width, align, form in columns:
+        left = align == "left"
+        text = base.mark("text", align=align, fontSize=11, color=INK).encode(
+            x={"value": 0 if left else width}, y=rows.y(labels=False),
+            text=field(name, **({"format": form} if form else {})),
         )  # fmt: skip
-        head = {"text": one.head, "fontSize": 11, "fontWeight": "normal", "color": INK,
-                "anchor": "start" if one.align == "left" else "end"}  # fmt: skip
-        drawn.append(text.properties(width=one.width, height=rows.height, title=head))
+        head = {"text": words, "fontSize": 11, "fontWeight": "normal", "color": INK}
+        head["anchor"] = "start" if left else "end"
+        drawn.append(text.properties(width=width, height=rows.height, title=head))
     return hconcat(*drawn, spacing=8)
 
 
@@ -177,13 +171,12 @@ def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
     rows = Rows.listed(item_labels(data["item"].to_list(), texts, _SHORT if narrow() else 34))
     placed = cut(data).with_columns(row=pl.Series(range(data.height)))
     columns = [
-        _Column(f"{name}:Q", head, 56, form=form)
-        for name, head, form in (("ratings", "ratings", ",d"), ("share of prior", "prior", ".0%"),
-                                 ("gain of one more", "gain", ".3f"), ("ratings needed", "needed", ",d"))
+        ("ratings:Q", "ratings", 56, "right", ",d"), ("share of prior:Q", "prior", 56, "right", ".0%"),
+        ("gain of one more:Q", "gain", 56, "right", ".3f"), ("ratings needed:Q", "needed", 56, "right", ",d"),
     ]  # fmt: skip
     whole = not narrow() and (texts is None or full_width() > WIDTH)
     columns = columns if whole else columns[:1]
-    width = rows.plot_width(sum(one.width + 8 for one in columns))
+    width = rows.plot_width(sum(one[2] + 8 for one in columns))
     x = across("mean score", extent([*placed["ci low"], *placed["ci high"], *placed["mean"]]), width)
     told = tips(
         *told_of(placed), "expected mean", "ci low", "ci high", "mean", "ratings", "share of prior", "gain of one more",

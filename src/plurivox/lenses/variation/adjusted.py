@@ -143,9 +143,8 @@ class Solve:
     def _free(self, attributes: Sequence[int] | range) -> NDArray[np.int64]:
         """Return the groups of some attributes that are not references and have raters."""
         places = [place for a in attributes for place in range(self.bounds[a], self.bounds[a + 1])]
-        return np.array(
-            [place for place in places if place not in self.references and self.sizes[place] > 0], dtype=np.int64
-        )
+        free = [place for place in places if place not in self.references and self.sizes[place] > 0]
+        return np.array(free, dtype=np.int64)
 
 
 def _effects(products: Values, scores: Values, free: NDArray[np.int64], references: Sequence[int]) -> Values:
@@ -177,9 +176,7 @@ def _well_posed(products: Values, scores: Values) -> Values | None:
     if failed:
         return None
     share, _ = lapack.dpocon(factor, np.abs(products).sum(axis=0).max())
-    if (
-        share < 100 * _RANK
-    ):  # for a symmetric matrix it bounds the smallest eigenvalue relative to the largest, up to its error
+    if share < 100 * _RANK:  # for a symmetric matrix: the smallest eigenvalue over the largest, up to its error
         return None
     solved: Values = lapack.dpotrs(factor, scores)[0]
     return solved
@@ -234,8 +231,12 @@ class Adjusted:
     @cached_property
     def sizes(self) -> Values:
         """How many raters each group has, among those who have a value for every attribute."""
-        known = self.profiles[self.profiles[:, 0] >= 0]
-        return np.bincount(known.ravel(), minlength=self.bounds[-1]).astype(float)
+        return self._counted(None)
+
+    def _counted(self, weights: Values | None) -> Values:
+        known = self.profiles[:, 0] >= 0
+        each = None if weights is None else np.repeat(weights[known], self.profiles.shape[1])
+        return np.bincount(self.profiles[known].ravel(), each, self.bounds[-1]).astype(float)
 
     @property
     def solve(self) -> Solve:
@@ -244,16 +245,7 @@ class Adjusted:
             start + axis.groups.index(name)
             for axis, start, name in zip(self.axes, self.bounds, self.references, strict=False)
         )
-        return Solve(self.bounds, places, self._weight)
-
-    @cached_property
-    def _weight(self) -> Values:
-        """The weight of each group's raters, which is their number where all count equally."""
-        if self.ratings.weights is None:
-            return self.sizes
-        known = self.profiles[:, 0] >= 0
-        each = np.repeat(self.ratings.weights[known], self.profiles.shape[1])
-        return np.bincount(self.profiles[known].ravel(), each, self.bounds[-1]).astype(float)
+        return Solve(self.bounds, places, self._counted(self.ratings.weights))
 
     def work(self) -> Crossed:
         """Return what a part adds."""

@@ -255,12 +255,13 @@ SHARES = "Shares of the variance in scores, in %; a negative estimate counts as 
 NOT_WEIGHTED = "Components of variance, reliability, drift and repeats are unweighted: all raters count equally."
 SHOWN_K = (1, 2, 3, 5, 10, 20, 50)
 TESTS = columns(P, ("p", "p corrected"))
+HEADINGS = {record.name: record.heading for record in of_role("higher")}
 
 
 def tables(found: Variation) -> list[View]:
     """Return all tables of a result."""
     shown = [*_groups(found), _contrasts(found), *_pairs(found), _adjusted(found)]
-    shown += beside_unweighted([row for row in found.rows if row.kind == "group"], _headings())
+    shown += beside_unweighted([row for row in found.rows if row.kind == "group"], HEADINGS)
     return filled(*shown, _drifts(found), *_repeats(found), components(found), reliability(found))
 
 
@@ -275,23 +276,18 @@ def brief(found: Variation) -> list[View]:
     return filled(view, *more, shares)
 
 
-def _headings() -> dict[str, str]:
-    return {record.name: record.heading for record in of_role("higher")}
-
-
 def _groups(found: Variation) -> list[View]:
     """Return who rates higher, one table per axis and set of items."""
-    headings = _headings()
-    header = ["group", "raters", "items", *columns(TESTED_RANGE, headings.values()), *TESTS]
+    header = ["group", "raters", "items", *columns(TESTED_RANGE, HEADINGS.values()), *TESTS]
     over = f"; 95 % intervals {interval_method(found.settings)}" if found.settings["interval"] != "none" else ""
     shown = []
     for axis, subset, rows in _places(found):
         groups: dict[str, dict[str, Row]] = {}
         for row in rows:
-            if row.kind == "group" and row.statistic in headings:
+            if row.kind == "group" and row.statistic in HEADINGS:
                 groups.setdefault(row.group, {})[row.statistic] = row
         lines = [
-            [group, first.n_raters, first.n_items, *(own[name] for name in headings), first.p_value, first.p_adjusted]
+            [group, first.n_raters, first.n_items, *(own[name] for name in HEADINGS), first.p_value, first.p_adjusted]
             for group, own in groups.items()
             for first in [own["leniency"]]
         ]
@@ -302,19 +298,18 @@ def _groups(found: Variation) -> list[View]:
 
 def _of_raters(subset: str, rows: list[Row]) -> View:
     """Return how values spread over individual raters."""
-    values: dict[str, list[float]] = {LABELS[name]: [] for name in (*_headings(), "drift")}
-    for row in rows:
-        if row.kind == "rater":
-            values[LABELS[row.statistic]].append(row.value)
+    own = [row for row in rows if row.kind == "rater"]
+    values = {name: [row.value for row in own if row.statistic == name] for name in (*HEADINGS, "drift")}
     title = f"Individual raters{'' if subset == 'all' else f', {subset}'}"
-    return spread_view(title, {name: own for name, own in values.items() if own})
+    return spread_view(title, {LABELS[name]: each for name, each in values.items() if each})
 
 
 def _places(found: Variation) -> Iterable[tuple[str, str, list[Row]]]:
     """Yield each axis and set of items with its rows."""
     for axis in found.axes:
-        for subset in dict.fromkeys(row.subset for row in found.rows if row.axis == axis):
-            yield axis, subset, [row for row in found.rows if (row.axis, row.subset) == (axis, subset)]
+        own = [row for row in found.rows if row.axis == axis]
+        for subset in dict.fromkeys(row.subset for row in own):
+            yield axis, subset, [row for row in own if row.subset == subset]
 
 
 def _contrasts(found: Variation) -> View:

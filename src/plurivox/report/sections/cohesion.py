@@ -42,7 +42,6 @@ MAX_SHOWN = 10  # groups in the first chart
 MAX_AXES = 8
 MAX_NULLS = 8
 STRENGTHS = (  # Krippendorff (2004) relies on data from .8 upwards, and with caution from .667
-
     (0.8, "agree well"), (0.667, "agree well enough for tentative conclusions"), (0.4, "agree moderately"),
     (0.2, "agree weakly"), (0.0, "hardly agree"), (-math.inf, "disagree more than expected by chance"),
 )  # fmt: skip
