@@ -358,16 +358,17 @@ def responsiveness(
             scales += [row for one in part.axes for row in rater_scales(alike, one, work.subset, *scaling)]
     call.decide(each)
     found: list[ScoredAxis] = []
-    for one in each:
-        axis, work = one.one.axis, one.work
-        alone = axis.attributes == ("rater",)
-        found.append(work.raters(axis) if alone else work.found(axis.name, one.prepared))
     families: list[Row] = []
-    for each_axis, own in zip(each, found, strict=True):
-        work, of = each_axis.work, each_axis.one
-        rows += [row for two in each_axis.contrasts for row in work.compared(two, own, "contrast")] + own.rows
+    pairs: list[Row] = []
+    for axis in each:
+        work, of = axis.work, axis.one
+        alone = of.axis.attributes == ("rater",)
+        own = work.raters(of.axis) if alone else work.found(of.axis.name, axis.prepared)
+        found.append(own)
+        rows += [row for two in axis.contrasts for row in work.compared(two, own, "contrast")] + own.rows
+        pairs += [row for two in axis.pairs for row in work.compared(two, own, "pair")]
         for condition in settings.family:
-            if not of.overlapping and each_axis.prepared and set(condition) <= set(of.axis.attributes):
+            if not of.overlapping and axis.prepared and set(condition) <= set(of.axis.attributes):
                 families += work.family(of.axis, condition, own)
     simple = "holm" if settings.correction == "maxt" else settings.correction
     rows += [row.with_claim(call.inference.claims(row)) for row in corrected(families, simple)]
@@ -378,10 +379,6 @@ def responsiveness(
         if not any(row.kind == "family" and row.group.startswith(f"{name} (") for row in rows):
             raise SelectionError(f"no axis has both groups with {condition} and groups without", hint=hint)
     scaled, tables = fitted(scales, how)
-    pairs = [
-        row for one, own in zip(each, found, strict=True) for two in one.pairs
-        for row in one.work.compared(two, own, "pair")
-    ]  # fmt: skip
     known = {one.one.axis.name: one.prepared for one in each if one.work.subset == "all"}
     return Responsiveness(
         rows=(*rows, *scaled),

@@ -234,14 +234,7 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         ]  # fmt: skip
         fit = Adjusted.of(part.ratings, alone, dict(settings.reference))
         adjusted += [fit.table(settings, work.subset, how)] if fit.axes else []
-    drifting = [
-        (one, one.tested() if one.testable else None)
-        for one in drifts(ratings, call.axes, min_group_size=settings.min_group_size)
-    ]
-    times = call.inference.times
-    for one, _ in drifting:
-        if one.name != "all" and not one.alone and not math.isnan(one.same_order):
-            times[one.name] = min(one.same_order, times.get(one.name, 1.0))
+    drifting = _drifting(call)
     call.decide(each, [tested for one, tested in drifting if tested is not None and not one.alone])
     call.inference.decide([tested for one, tested in drifting if tested is not None and one.alone], further=False)
     rows: list[Row] = []
@@ -280,6 +273,19 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
             design=call.inference.remembered(), time_unit=ratings.intake.time_unit,
         ),
     )  # fmt: skip
+
+
+def _drifting(call: Call) -> list[tuple[Drifting, Shuffled | None]]:
+    """Return the drift of all raters and of groups with their tests, and remember how similar the orders of raters are.
+
+    Where raters of a group rated items in a similar order, no drift may be claimed.
+    """
+    found = drifts(call.ratings, call.axes, min_group_size=call.settings.min_group_size)
+    times = call.inference.times
+    for one in found:
+        if one.name != "all" and not one.alone and not math.isnan(one.same_order):
+            times[one.name] = min(one.same_order, times.get(one.name, 1.0))
+    return [(one, one.tested() if one.testable else None) for one in found]
 
 
 def _single(by: Sequence[tuple[str, ...]], overlapping: Mapping[str, str]) -> list[tuple[str]]:
