@@ -69,35 +69,30 @@ class Cohesion(GroupResult):
 
     def statements(self) -> list[Statement]:
         """Return which groups stand out, which axis divides raters most, and what was withheld."""
-        return statements(self)
+
+        def claimed(rows: Sequence[Row]) -> Claimed:
+            return _claimed(self, {row.statistic: row for row in rows})
+
+        def notable(row: Row) -> str:
+            habit, value = _habit(row), beside_chance(row, self.settings)
+            return f"Before correction only: {named(row.axis, row.group)} {habit}: {value}."
+
+        said = group_statements(self, claimed, notable, self.held_rows)
+        row = next((row for row in self.rows if (row.axis, row.statistic) == ("all", "irr")), None)
+        if row is not None and not math.isnan(row.value):
+            text = f"All raters together: alpha {interval_words(row, self.settings)}, {self.settings['level']} level."
+            said = [Statement(text, 2.2, statistic="irr", group="all"), *said]
+        said += _divides(self)
+        if note := self.settings.get("level_note"):
+            said.append(Statement(note, 0.0, statistic="irr"))
+        said += weighted_statements(self.settings, self.rows, "irr")
+        return said + ([] if self.axes else [Statement(NO_GROUPS, 0.0)]) + self.withheld_statement()
 
 
 # Sentences: agreement, noise and view are kept apart ------------------------------------------------------------------
 
 VIEW = "view_correlation"
 OWN_VIEW = "have a view of their own"
-
-
-def statements(result: Cohesion) -> list[Statement]:
-    """Return how far raters agree, which groups stand apart, which axis divides them, and what was withheld."""
-
-    def claimed(rows: Sequence[Row]) -> Claimed:
-        return _claimed(result, {row.statistic: row for row in rows})
-
-    def notable(row: Row) -> str:
-        habit, value = _habit(row), beside_chance(row, result.settings)
-        return f"Before correction only: {named(row.axis, row.group)} {habit}: {value}."
-
-    said = group_statements(result, claimed, notable, result.held_rows)
-    row = next((row for row in result.rows if (row.axis, row.statistic) == ("all", "irr")), None)
-    if row is not None and not math.isnan(row.value):
-        text = f"All raters together: alpha {interval_words(row, result.settings)}, {result.settings['level']} level."
-        said = [Statement(text, 2.2, statistic="irr", group="all"), *said]
-    said += _divides(result)
-    if note := result.settings.get("level_note"):
-        said.append(Statement(note, 0.0, statistic="irr"))
-    said += weighted_statements(result.settings, result.rows, "irr")
-    return said + ([] if result.axes else [Statement(NO_GROUPS, 0.0)]) + result.withheld_statement()
 
 
 def _claimed(result: Cohesion, rows: dict[str, Row]) -> Claimed:

@@ -81,7 +81,14 @@ class Items(Exported):
 
     def statements(self) -> list[Statement]:
         """Return what stands out."""
-        return statements(self)
+        said = _dividing(self)
+        if self.uncertain.height:
+            said.append(Statement(self.settings["prior_note"], 0.0, statistic="prior"))
+        for one in weighted_statements(self.settings, (), "items"):
+            used = "unweighted_mean" in self.uncertain.columns
+            rest = "The test of which items divide groups counts all raters equally." if used else COUNTED_ALIKE
+            said.append(Statement(f"{one.text} {rest}", 0.0, statistic="weights"))
+        return said
 
     def findings(self) -> list[str]:
         """Return what stands out, one sentence each."""
@@ -198,18 +205,6 @@ def claimed(found: Items) -> pl.DataFrame:
     decided = pl.Series(~undecided(p, found.settings["n_permutations"]), dtype=pl.Boolean)  # by any more shuffles
     certain = decided & (found.divided["p_adjusted"] < SIGNIFICANT)
     return found.divided.filter(certain & ~pl.col("axis").is_in(entangled_axes(found.settings)))
-
-
-def statements(found: Items) -> list[Statement]:
-    """Return whether any item divides groups, and which; and how much of the items' intervals is due to the prior."""
-    said = _dividing(found)
-    if found.uncertain.height:
-        said.append(Statement(found.settings["prior_note"], 0.0, statistic="prior"))
-    for one in weighted_statements(found.settings, (), "items"):
-        used = "unweighted_mean" in found.uncertain.columns
-        rest = "The test of which items divide groups counts all raters equally." if used else COUNTED_ALIKE
-        said.append(Statement(f"{one.text} {rest}", 0.0, statistic="weights"))
-    return said
 
 
 def _dividing(found: Items) -> list[Statement]:

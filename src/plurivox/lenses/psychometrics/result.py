@@ -118,7 +118,25 @@ class Psychometrics(GroupResult):
 
     def statements(self) -> list[Statement]:
         """Return how well raters or groups scale together, who stands apart, and what to be careful about."""
-        return statements(self)
+        found: list[Statement] = []
+        for axis in self.axes:
+            rows = [row for row in self.rows if (row.axis, row.subset) == (axis, "all")]
+            if axis in self.settings["several"]:
+                continue  # groups that share raters scale together for that reason alone
+            found += _scale(axis, rows) + _apart(self, axis, rows) + _sharpness(axis, rows, Poles.of(self.settings))
+            found += _checked(self, axis)
+            if any(row.note == LEFT_OUT for row in rows):
+                many = f"above {MANY} raters or groups, or with very many items"
+                text = f"Mokken's H_j and the discrimination by {axis} are left out {many}; plurivox scale shows them."
+                found.append(Statement(text, 0.0, axis, "mokken_h"))
+        where: dict[tuple[str, str], list[str]] = {}  # remarks on the fits themselves
+        for axis, subset, note in self.fits().select("axis", "subset", "note").iter_rows():
+            if note:
+                where.setdefault((axis, note), []).append("all items" if subset == "all" else subset)
+        for (axis, note), on in where.items():
+            text = f"Graded response model of {axis}{'' if on == ['all items'] else f' on {listed(on)}'}: {note}."
+            found.append(Statement(text, 0.0, axis, "grm_a"))
+        return [*found, *self.withheld_statement(), Statement(REMINDER, 0.0, statistic="reminder")]
 
     def _table(self, name: str) -> pl.DataFrame:
         for table in self.tables:
@@ -138,29 +156,6 @@ WEAK = STRENGTHS[-1][0]
 REMINDER = "A low value is a reason to look at the instructions and the scale, never a reason to drop a group."
 NAMED = 3
 """The most groups that a sentence names; others are counted."""
-
-
-def statements(result: Psychometrics) -> list[Statement]:
-    """Return how well raters or groups scale together, who stands apart, and what to be careful about."""
-    found: list[Statement] = []
-    for axis in result.axes:
-        rows = [row for row in result.rows if (row.axis, row.subset) == (axis, "all")]
-        if axis in result.settings["several"]:
-            continue  # groups that share raters scale together for that reason alone
-        found += _scale(axis, rows) + _apart(result, axis, rows) + _sharpness(axis, rows, Poles.of(result.settings))
-        found += _checked(result, axis)
-        if any(row.note == LEFT_OUT for row in rows):
-            many = f"above {MANY} raters or groups, or with very many items"
-            text = f"Mokken's H_j and the discrimination by {axis} are left out {many}; plurivox scale shows them."
-            found.append(Statement(text, 0.0, axis, "mokken_h"))
-    where: dict[tuple[str, str], list[str]] = {}  # remarks on the fits themselves
-    for axis, subset, note in result.fits().select("axis", "subset", "note").iter_rows():
-        if note:
-            where.setdefault((axis, note), []).append("all items" if subset == "all" else subset)
-    for (axis, note), on in where.items():
-        text = f"Graded response model of {axis}{'' if on == ['all items'] else f' on {listed(on)}'}: {note}."
-        found.append(Statement(text, 0.0, axis, "grm_a"))
-    return [*found, *result.withheld_statement(), Statement(REMINDER, 0.0, statistic="reminder")]
 
 
 def _scale(axis: str, rows: Sequence[Row]) -> list[Statement]:

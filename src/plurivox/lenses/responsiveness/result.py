@@ -221,7 +221,46 @@ class Responsiveness(GroupResult):
 
     def statements(self) -> list[Statement]:
         """Return the values of all raters, which groups and families stand out, and what was left out or withheld."""
-        return statements(self)
+
+        def claimed(rows: Sequence[Row]) -> Claimed:
+            where = "" if rows[0].subset == "all" else f"On {rows[0].subset}, "
+            own = [row for row in rows if row.statistic in with_trait("stated")] or rows
+            habits = "; they ".join(f"{_habit(self, row)}: {beside_chance(row, self.settings)}" for row in own)
+            text = f"{where}{named(rows[0].axis, rows[0].group)} {habits}."
+            return Claimed(text, own[0], _habit(self, own[0]), value_beside_chance(own[0]))
+
+        def notable(row: Row) -> str:
+            habit, value = _habit(self, row), beside_chance(row, self.settings)
+            return f"Before correction only: {named(row.axis, row.group)} {habit}: {value}."
+
+        sentences = _overall(self) + _families(self) + group_statements(self, claimed, notable, self.held_rows)
+        if self.tables:
+            found_beside = self.psychometrics().statements()
+            sentences += [one for one in found_beside if one.statistic not in ("withheld", "reminder")]
+        poles, reference = Poles.of(self.settings), self.settings["reference"]
+        for one in verdicts(self.rows, self.settings).values():
+            if one.against:
+                text = (
+                    f"The scores of {named(one.axis, one.group)} run against the reference: higher ones go with what "
+                    f"it calls {poles.low}, AUROC {interval_words(one.auroc, self.settings)}, "
+                    f"{p_text(one.p_against)} after correction over the groups."
+                )
+                sentences.append(Statement(text, 2.8, one.axis, "auroc", one.group))
+        if not self.axes:
+            sentences.append(Statement(NO_GROUPS, 0.0))
+            if reference["kind"] == "crowd":
+                sentences.append(Statement(ALONE, 0.0))
+        sentences += weighted_statements(self.settings, self.rows, "wra") + _each_rater(self)
+        missing, unsorted = reference["n_items_without"], self.settings["n_items_in_no_subset"]
+        if missing:
+            have, total = "has" if missing == 1 else "have", counted(reference["n_items"] + missing, "item")
+            text = f"{missing:,} of {total} {have} no reference and {are(missing)} left out."
+            sentences.append(Statement(text, 0.0))
+        if unsorted:
+            items = "1 item has" if unsorted == 1 else f"{unsorted:,} items have"
+            text = f"{items} no value for {self.settings['items_by']}: in no part, but included in the whole."
+            sentences.append(Statement(text, 0.0))
+        return sentences + self.withheld_statement()
 
 
 def _two_classes(table: NDArray[np.float64]) -> int:
@@ -351,50 +390,6 @@ ALONE = (
     '--by rater (by="rater"), or all of them with trained raters by --reference FILE.'
 )
 """Said where there are no groups, and the crowd itself was to be the reference."""
-
-
-def statements(result: Responsiveness) -> list[Statement]:
-    """Return the values of all raters, which groups and families stand out, and what was left out or withheld."""
-
-    def claimed(rows: Sequence[Row]) -> Claimed:
-        where = "" if rows[0].subset == "all" else f"On {rows[0].subset}, "
-        own = [row for row in rows if row.statistic in with_trait("stated")] or rows
-        habits = "; they ".join(f"{_habit(result, row)}: {beside_chance(row, result.settings)}" for row in own)
-        text = f"{where}{named(rows[0].axis, rows[0].group)} {habits}."
-        return Claimed(text, own[0], _habit(result, own[0]), value_beside_chance(own[0]))
-
-    def notable(row: Row) -> str:
-        habit, value = _habit(result, row), beside_chance(row, result.settings)
-        return f"Before correction only: {named(row.axis, row.group)} {habit}: {value}."
-
-    sentences = _overall(result) + _families(result) + group_statements(result, claimed, notable, result.held_rows)
-    if result.tables:
-        found_beside = result.psychometrics().statements()
-        sentences += [one for one in found_beside if one.statistic not in ("withheld", "reminder")]
-    poles, reference = Poles.of(result.settings), result.settings["reference"]
-    for one in verdicts(result.rows, result.settings).values():
-        if one.against:
-            text = (
-                f"The scores of {named(one.axis, one.group)} run against the reference: higher ones go with what it "
-                f"calls {poles.low}, AUROC {interval_words(one.auroc, result.settings)}, {p_text(one.p_against)} after "
-                "correction over the groups."
-            )
-            sentences.append(Statement(text, 2.8, one.axis, "auroc", one.group))
-    if not result.axes:
-        sentences.append(Statement(NO_GROUPS, 0.0))
-        if reference["kind"] == "crowd":
-            sentences.append(Statement(ALONE, 0.0))
-    sentences += weighted_statements(result.settings, result.rows, "wra") + _each_rater(result)
-    missing, unsorted = reference["n_items_without"], result.settings["n_items_in_no_subset"]
-    if missing:
-        have, total = "has" if missing == 1 else "have", counted(reference["n_items"] + missing, "item")
-        text = f"{missing:,} of {total} {have} no reference and {are(missing)} left out."
-        sentences.append(Statement(text, 0.0))
-    if unsorted:
-        items = "1 item has" if unsorted == 1 else f"{unsorted:,} items have"
-        text = f"{items} no value for {result.settings['items_by']}: in no part, but included in the whole."
-        sentences.append(Statement(text, 0.0))
-    return sentences + result.withheld_statement()
 
 
 def _overall(result: Responsiveness) -> list[Statement]:

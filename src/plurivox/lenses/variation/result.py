@@ -89,42 +89,37 @@ class Variation(GroupResult):
 
     def statements(self) -> list[Statement]:
         """Return who rates higher, what scores vary by, what more raters would add, and what was withheld."""
-        return statements(self)
+
+        def claimed(rows: Sequence[Row]) -> Claimed:
+            row, way = rows[0], "higher" if rows[0].value > 0 else "lower"
+            text = " ".join(f"{_sentence(self, row)}{_after_adjusting(self, row)}" for row in rows)
+            if row.statistic == "drift":
+                return Claimed(text, row, f"give {way} scores as time goes on", _per_time(self, row))
+            return Claimed(text, row, f"rate the same items {way} than the others", f"by {_points(abs(row.value))}")
+
+        def notable(row: Row) -> str:
+            return f"Before correction only: {_sentence(self, row)}"
+
+        said = [one for one in group_statements(self, claimed, notable, self.held_rows) if not _mirrored(self, one)]
+        said = [replace(one, rests_on=_TIMES.format(one.rests_on)) if one.statistic == "drift" else one for one in said]
+        tested = {row.axis for row in self.rows if row.statistic == "drift" and row.kind == "group" and row.tested}
+        for axis, p in entangled_times(self.settings).items():
+            if axis in tested:  # a drift cannot be told apart from how groups see single items
+                text = (
+                    f"No drift of groups by {axis} is claimed: raters of a group rated items in a similar order "
+                    f"({p_text(p)}), so a drift may only be how the group sees single items. Different orders for each "
+                    "rater would settle it."
+                )
+                said.append(Statement(text, 2.85, axis, "times", standing="open"))
+        said += [*_drifting_raters(self), *_varies(self), *_reliable(self), *_again(self)]
+        if n := self.settings["n_items_in_no_subset"]:
+            items, where = "1 item has" if n == 1 else f"{n:,} items have", self.settings["items_by"]
+            said.append(Statement(f"{items} no value for {where}: in no part, but included in the whole.", 0.0))
+        said += weighted_statements(self.settings, self.rows, "leniency")
+        return said + ([] if self.axes else [Statement(NO_GROUPS, 0.0)]) + self.withheld_statement()
 
 
 # Sentences ------------------------------------------------------------------------------------------------------------
-
-
-def statements(result: Variation) -> list[Statement]:
-    """Return who rates higher, what scores vary by, what more raters would add, and what was withheld."""
-
-    def claimed(rows: Sequence[Row]) -> Claimed:
-        row, way = rows[0], "higher" if rows[0].value > 0 else "lower"
-        text = " ".join(f"{_sentence(result, row)}{_after_adjusting(result, row)}" for row in rows)
-        if row.statistic == "drift":
-            return Claimed(text, row, f"give {way} scores as time goes on", _per_time(result, row))
-        return Claimed(text, row, f"rate the same items {way} than the others", f"by {_points(abs(row.value))}")
-
-    def notable(row: Row) -> str:
-        return f"Before correction only: {_sentence(result, row)}"
-
-    said = [one for one in group_statements(result, claimed, notable, result.held_rows) if not _mirrored(result, one)]
-    said = [replace(one, rests_on=_TIMES.format(one.rests_on)) if one.statistic == "drift" else one for one in said]
-    tested = {row.axis for row in result.rows if row.statistic == "drift" and row.kind == "group" and row.tested}
-    for axis, p in entangled_times(result.settings).items():
-        if axis in tested:  # a drift cannot be told apart from how groups see single items
-            text = (
-                f"No drift of groups by {axis} is claimed: raters of a group rated items in a similar order "
-                f"({p_text(p)}), so a drift may only be how the group sees single items. Different orders for each "
-                "rater would settle it."
-            )
-            said.append(Statement(text, 2.85, axis, "times", standing="open"))
-    said += [*_drifting_raters(result), *_varies(result), *_reliable(result), *_again(result)]
-    if n := result.settings["n_items_in_no_subset"]:
-        items, where = "1 item has" if n == 1 else f"{n:,} items have", result.settings["items_by"]
-        said.append(Statement(f"{items} no value for {where}: in no part, but included in the whole.", 0.0))
-    said += weighted_statements(result.settings, result.rows, "leniency")
-    return said + ([] if result.axes else [Statement(NO_GROUPS, 0.0)]) + result.withheld_statement()
 
 
 def _mirrored(result: Variation, said: Statement) -> bool:
