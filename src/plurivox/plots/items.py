@@ -211,10 +211,8 @@ def item_groups_data(view: ItemView, *, max_groups: int | None = 40) -> pl.DataF
 
     ``most often`` marks a group's plurality; tied points are all marked.
     """
-    groups = view.to_frame().select(*_KEYS, "n_ratings").with_row_index("_at")
-    if max_groups is not None:
-        rest = groups[1:].sort("n_ratings", "_at", descending=[True, False]).head(max_groups)
-        groups = pl.concat([groups[:1], rest]).sort("_at")
+    groups = view.to_frame().select(*_KEYS, "n_ratings")
+    groups = pl.concat([groups[:1], g.largest(groups[1:], "n_ratings", max_groups)])
     chosen = view.table("distribution").join(groups.select(_KEYS), on=_KEYS, how="semi", maintain_order="left")
     everybody = pl.col("axis") == "all"
     return chosen.with_columns(

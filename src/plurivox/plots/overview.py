@@ -112,7 +112,7 @@ def group_sizes_data(overview: Overview, *, max_groups: int | None = 40) -> pl.D
         if not g.names_raters(axis.name)
         for group in axis.groups
     ]
-    return _largest(pl.DataFrame(cells, schema=_SIZES, orient="row"), "raters", max_groups)
+    return g.largest(pl.DataFrame(cells, schema=_SIZES, orient="row"), "raters", max_groups)
 
 
 def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Chart:
@@ -132,7 +132,9 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Chart:
     numbers = base.mark("text", align="left", dx=4, color=INK, fontSize=11).encode(text=field("raters:Q", format=",d"))
     chart = layer(bars, numbers).properties(width=rows.plot_width(20), height=rows.height)
     total = sum(len(axis.groups) for axis in axes)
-    subtitle = _of_largest(data.height, total) + f"{overview.description.n_raters:,} raters. " + hidden
+    subtitle = (
+        g.shown_words(data.height, data.height, total, LARGEST) + f"{overview.description.n_raters:,} raters. " + hidden
+    )
     unknown = {axis.name: axis.n_outside for axis in axes if axis.n_outside}
     if unknown:
         worst = max(unknown, key=lambda name: unknown[name])
@@ -149,7 +151,7 @@ def scale_use_data(overview: Overview, axis: str | None = None, *, max_groups: i
     if axis is not None and not g.names_raters(axis):
         own = overview.usage.slice(n_points).filter(pl.col("axis") == axis)
         sizes = own.group_by("axis", "group", maintain_order=True).agg(pl.col("n_ratings").sum().alias("ratings"))
-        chosen = _largest(sizes, "ratings", max_groups).select("axis", "group")
+        chosen = g.largest(sizes, "ratings", max_groups).select("axis", "group")
         frames.append(own.join(chosen, on=["axis", "group"], how="semi", maintain_order="left"))
     return pl.concat(frames).rename({"n_ratings": "ratings"})
 
@@ -201,7 +203,7 @@ def response_styles_data(overview: Overview, axis: str | None = None, *, max_gro
     frames = [overview.styles.head(1).with_columns(group=pl.lit(ALL_RATERS))]
     axis = _checked(overview, axis)
     if axis is not None and not g.names_raters(axis):
-        frames.append(_largest(overview.styles.slice(1).filter(pl.col("axis") == axis), "n_raters", max_groups))
+        frames.append(g.largest(overview.styles.slice(1).filter(pl.col("axis") == axis), "n_raters", max_groups))
     names = {
         "n_raters": "raters", "ends_low": "ends 10 %", "ends_median": "ends median", "ends_high": "ends 90 %",
         "middle_median": "middle median", "one_score": "one score only",
@@ -253,25 +255,14 @@ def _with_all(data: pl.DataFrame) -> Rows:
     return Rows(keys, unique_labels(group or "" for _, group in keys))
 
 
-def _largest(frame: pl.DataFrame, column: str, at_most: int | None) -> pl.DataFrame:
-    """Return the rows with the largest sizes, in the order they came in."""
-    if at_most is None or frame.height <= at_most:
-        return frame
-    order = frame.with_row_index("_at").sort(column, "_at", descending=[True, False]).head(at_most)
-    return order.sort("_at").drop("_at")
-
-
-def _of_largest(shown: int, total: int) -> str:
-    return "" if shown >= total else f"{shown:,} of {total:,} groups shown, {LARGEST}. "
-
-
 def _words(overview: Overview, axis: str | None, data: pl.DataFrame) -> str:
     if axis is None:
         return ""
     if g.names_raters(axis):
         return "Individual raters are not listed by name. "
     total = overview.usage.filter(pl.col("axis") == axis)["group"].n_unique()
-    return _of_largest(data["group"].filter(data["axis"] == axis).n_unique(), total)
+    shown = data["group"].filter(data["axis"] == axis).n_unique()
+    return g.shown_words(shown, shown, total, LARGEST)
 
 
 def _checked(overview: Overview, axis: str | None) -> str | None:

@@ -253,9 +253,7 @@ def adjusted_effects_data(result: Variation, *, subset: str | None = None, max_g
         "unadjusted_low": "alone low", "unadjusted_high": "alone high", "effect": "accounted for",
         "ci_low": "accounted for low", "ci_high": "accounted for high", "n_raters": "raters", "note": "note",
     }  # fmt: skip
-    frame = _part(result.adjusted(), result, subset)
-    largest = frame.with_row_index("at").sort("n_raters", "at", descending=[True, False])
-    kept = (largest if max_groups is None else largest.head(max_groups)).sort("at")
+    kept = g.largest(_part(result.adjusted(), result, subset), "n_raters", max_groups)
     return kept.select(pl.col(name).alias(shown) for name, shown in names.items())
 
 
@@ -335,8 +333,7 @@ def repeat_agreement_data(
     frame = result.repeats().filter(statistic=statistic)
     whole = frame.filter(axis="all").with_columns(group=pl.lit(ALL_RATERS))
     own = frame.filter(~pl.col("axis").map_elements(g.names_raters, pl.Boolean), pl.col("axis") != "all")
-    kept = own if max_groups is None else own.sort("n_raters", descending=True, maintain_order=True).head(max_groups)
-    own = own.join(kept.select("axis", "group"), on=["axis", "group"], how="semi", maintain_order="left")
+    own = g.largest(own, "n_raters", max_groups)
     return pl.concat([whole, own]).select(pl.col(name).alias(shown) for name, shown in names.items())
 
 
