@@ -132,9 +132,8 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Chart:
     numbers = base.mark("text", align="left", dx=4, color=INK, fontSize=11).encode(text=field("raters:Q", format=",d"))
     chart = layer(bars, numbers).properties(width=rows.plot_width(20), height=rows.height)
     total = sum(len(axis.groups) for axis in axes)
-    subtitle = (
-        g.shown_words(data.height, data.height, total, LARGEST) + f"{overview.description.n_raters:,} raters. " + hidden
-    )
+    subtitle = g.shown_words(data.height, data.height, total, LARGEST)
+    subtitle += f"{overview.description.n_raters:,} raters. {hidden}"
     unknown = {axis.name: axis.n_outside for axis in axes if axis.n_outside}
     if unknown:
         worst = max(unknown, key=lambda name: unknown[name])

@@ -164,13 +164,9 @@ class Items(Exported):
 
     @checked
     def write_tasks(
-        self,
-        path: FilePath,
-        *,
-        form: Literal["label-studio", "argilla", "csv"] | None = None,
-        text: str | Sequence[str] | None = None,
-        at_most: int | None = None,
-    ) -> Path:
+        self, path: FilePath, *, form: Literal["label-studio", "argilla", "csv"] | None = None,
+        text: str | Sequence[str] | None = None, at_most: int | None = None,
+    ) -> Path:  # fmt: skip
         """Write :meth:`tasks` as a file that an annotation platform imports.
 
         Parameters

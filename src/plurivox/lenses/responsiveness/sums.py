@@ -257,14 +257,9 @@ class Responses:
 
     @classmethod
     def of(
-        cls,
-        ratings: Ratings,
-        codes: NDArray[np.int32],
-        n_groups: int,
-        reference: Reference,
-        strata: NDArray[np.int32] | None = None,
-        **scoring: Any,
-    ) -> Responses:
+        cls, ratings: Ratings, codes: NDArray[np.int32], n_groups: int, reference: Reference,
+        strata: NDArray[np.int32] | None = None, **scoring: Any,
+    ) -> Responses:  # fmt: skip
         """Prepare the tables of groups, shuffled within strata; ``scoring`` as in :meth:`by`."""
         return cls.by(ratings, Grouping.of(ratings, codes, n_groups, strata), reference, **scoring)
 
