@@ -114,6 +114,12 @@ class Timed:
         return not bool((high - low > STEADY * np.maximum(np.abs(high), 1)).any())
 
 
+def of_units(unit: Ints, n: int) -> list[Ints]:
+    """Return the places of what belongs to each of n units; those of unit -1 are left out."""
+    order = np.argsort(unit, kind="stable")
+    return np.split(order, np.searchsorted(unit[order], np.arange(n + 1)))[1:-1]
+
+
 def added(place: NDArray[Any], numbers: Values | None, n: int) -> Values:
     """Add up numbers, or ones, by position."""
     return np.bincount(place, numbers, minlength=n).astype(np.float64)
@@ -403,13 +409,11 @@ class Drifting:
         timed, n_raters = self.timed, len(self.codes)
         most = max(10, min(MOST_ITEMS, _MOST_KEPT // max(len(self.groups), 1)))
         unit = blocks(timed.n_items, most)[timed.items]
-        order = np.argsort(unit, kind="stable")
-        bounds = np.searchsorted(unit[order], np.arange(int(blocks(timed.n_items, most).max(initial=-1)) + 2))
+        units = of_units(unit, int(blocks(timed.n_items, most).max(initial=-1)) + 1)
         sums = moments(timed, slice(None), timed.raters, n_raters)
         products, squares = self._added(timed.products), self._added(timed.squares)
-        found = np.zeros((2, len(bounds) - 1, len(self.groups)))
-        for u in range(len(bounds) - 1):
-            own = order[bounds[u] : bounds[u + 1]]
+        found = np.zeros((2, len(units), len(self.groups)))
+        for u, own in enumerate(units):
             who, place = np.unique(timed.raters[own], return_inverse=True)
             rest = sums[:, who] - moments(timed, own, place, len(who))
             change = products_of(rest, timed.squares[who]) - np.stack([timed.products[who], timed.squares[who]])
@@ -430,13 +434,10 @@ class Drifting:
         weights = np.bincount(cells, timed.times[inside], minlength=n_groups * timed.n_items)
         weights = weights.reshape(n_groups, timed.n_items)
         n_of = np.bincount(timed.items, minlength=timed.n_items)
-        unit = units.units[timed.raters]
-        order = np.argsort(unit, kind="stable")
-        bounds = np.searchsorted(unit[order], np.arange(int(units.units.max(initial=-1)) + 2))
-        found = np.zeros((2, len(bounds) - 1, n_groups))
+        each = of_units(units.units[timed.raters], int(units.units.max(initial=-1)) + 1)
+        found = np.zeros((2, len(each), n_groups))
         found[0], found[1] = self._added(timed.products), self._added(timed.squares)
-        for u in range(len(bounds) - 1):
-            own = order[bounds[u] : bounds[u + 1]]
+        for u, own in enumerate(each):
             items, place = np.unique(timed.items[own], return_inverse=True)
             left = n_of[items] - np.bincount(place, minlength=len(items))
             means = -np.bincount(place, timed.scores[own], minlength=len(items)) / np.maximum(left, 1)

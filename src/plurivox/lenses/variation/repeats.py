@@ -20,6 +20,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.run import Values
 from plurivox.infer.grouping import Compared, counting
 from plurivox.infer.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks, in_block, most_blocks
+from plurivox.lenses.variation.drift import of_units
 from plurivox.statistics.checks import Level, level_of, usual_level
 from plurivox.statistics.cohesion import parts
 from plurivox.statistics.registry import STATISTICS
@@ -199,12 +200,11 @@ class _Units:
         lost
             The items that do not count without a unit.
         """
-        order = np.argsort(unit_of, kind="stable")
-        bounds = np.searchsorted(unit_of[order], np.arange(int(unit_of.max(initial=-1)) + 2))
-        found = np.zeros((len(bounds) - 1, len(MEASURED)))
+        units = of_units(unit_of, int(unit_of.max(initial=-1)) + 1)
+        found = np.zeros((len(units), len(MEASURED)))
         held, most = [], max(1, _CELLS // len(whole))
-        for unit in range(len(found)):
-            theirs, gone = order[bounds[unit] : bounds[unit + 1]], lost(unit)
+        for unit, theirs in enumerate(units):
+            gone = lost(unit)
             touched = np.union1d(rows[theirs], gone).astype(np.int64)
             before = self.counts(touched)
             after = before - _table(np.searchsorted(touched, rows[theirs]), scores[theirs], *before.shape)
