@@ -96,6 +96,15 @@ def _divided(found: Items, brief: Brief) -> tuple[Block, ...]:
     return chart, *shown("items-divided", view, note, title="Differences on items", brief=brief)
 
 
+def _how_many(found: Items) -> str:
+    """Say how many ratings the items shown have, compared with all items."""
+    shown, everywhere = plots.items_uncertain_data(found, IN_CHART)["ratings"], found.uncertain["n_ratings"]
+    text = "The higher up, the more one more rating is expected to reveal."
+    if shown.is_empty():
+        return text
+    return f"{text} Ratings of the items shown: {_numbers(shown)}; of all {len(everywhere):,}: {_numbers(everywhere)}."
+
+
 def _numbers(counts: pl.Series) -> str:
     low, middle, high = np.quantile(counts.to_numpy(), [0, 0.5, 1])
     return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}, median {middle:,g}"
@@ -122,12 +131,7 @@ def _uncertain(found: Items, brief: Brief) -> tuple[Block, ...]:
     if wanting:
         title = f"{counted(wanting, 'item')} of {found.uncertain.height:,} {'needs' if wanting == 1 else 'need'} more "
         title += f"ratings for a mean to ± {precision}"
-    drawn_items, everywhere = plots.items_uncertain_data(found, IN_CHART), found.uncertain["n_ratings"]
-    caption = "The higher up, the more one more rating is expected to reveal."
-    if drawn_items.height:  # how many ratings they have, compared with all items
-        caption += f" Ratings of the items shown: {_numbers(drawn_items['ratings'])}; of all {len(everywhere):,}: "
-        caption += f"{_numbers(everywhere)}."
-    share, of_prior = drawn_items["share of prior"].drop_nulls().to_list(), ""
+    share, of_prior = plots.items_uncertain_data(found, IN_CHART)["share of prior"].drop_nulls().to_list(), ""
     if share:
         low, high = f"{min(share):.0%}", f"{max(share):.0%}"
         part = low if low == high else f"{low} to {high}"
@@ -135,7 +139,7 @@ def _uncertain(found: Items, brief: Brief) -> tuple[Block, ...]:
     chart = drawn(
         "items_uncertain", found, "items-unsure", title,
         "For the items about which one more rating reveals most, the expected mean score with its credible interval.",
-        f"{caption} {of_prior}",
+        f"{_how_many(found)} {of_prior}",
         IN_CHART, texts=brief.texts, measure="Expected mean of the items about which one more rating reveals most.",
     )  # fmt: skip
     note = (
