@@ -51,7 +51,7 @@ class Cohesion(GroupResult):
 
     def of_question(self, question: str) -> Cohesion:
         """Return the result with the name of the question it is about, which becomes the ``subset`` of its frames."""
-        named_so = {
+        named_so: dict[str, Any] = {
             name: tuple(replace(one, subset=question) for one in getattr(self, name))
             for name in ("rows", "pair_rows", "held_rows", "draws")
         }

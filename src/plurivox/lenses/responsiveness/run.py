@@ -155,7 +155,7 @@ class Responding(Comparison):
         own = [row for row in found.rows if row.statistic == MEASURES[0] and row.group in np.array(axis.shown)[inside]]
         sizes = (sum(row.n_raters for row in own), max(row.n_items for row in own), sum(row.n_ratings for row in own))
         rows: list[Row] = []
-        ways = (
+        ways: tuple[tuple[Any, ...], ...] = (
             ("against the others", np.nanmean, inside, np.nanmean, ~inside),
             ("all lowest", np.nanmin, ~inside, np.nanmax, inside),
             ("all highest", np.nanmin, inside, np.nanmax, ~inside),

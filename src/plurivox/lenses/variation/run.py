@@ -130,7 +130,7 @@ class Leniency(Comparison):
         drawn = [np.zeros((self.settings.bootstrap, 0, n))]
         for one in axis.prepared:
             null.append(one.tested.null)
-            left, spread = None, Spread()
+            spread = Spread()
             if one.places:  # nothing is shown of an axis whose groups are all withheld
                 left = self.left_out(one.measured.plain, name)
                 spread = self.spread(one, left)
