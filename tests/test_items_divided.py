@@ -22,10 +22,10 @@ from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Grouping, compared
 from plurivox.infer.permutation import compare
-from plurivox.lenses.item.tables import tables as item_tables
+from plurivox.lenses.item.result import tables as item_tables
 from plurivox.lenses.items import run as lists
 from plurivox.lenses.items.dividing import family
-from plurivox.lenses.items.words import claimed
+from plurivox.lenses.items.result import claimed
 
 Array = NDArray[Any]
 

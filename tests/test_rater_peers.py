@@ -10,8 +10,7 @@ import pytest
 
 import plurivox as pv
 from plurivox.infer.exchange import Exchange
-from plurivox.lenses.responsiveness.peers import Peers, against_peers, leniencies, spread
-from plurivox.lenses.responsiveness.raters import RaterResponses
+from plurivox.lenses.responsiveness.raters import Peers, RaterResponses, against_peers, leniencies, spread
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.statistics.responsiveness import MEASURES
 
@@ -132,7 +131,7 @@ def test_more_raters_than_are_predicted_together_are_dealt_into_parts(monkeypatc
     rng = np.random.default_rng(4)
     seen = [np.sort(rng.choice(60, 20, replace=False)) for _ in range(45)]
     ratings = ratings_of(seen, np.full(60, 0.7), rng)
-    monkeypatch.setattr("plurivox.lenses.responsiveness.peers.MOST_TOGETHER", 20)
+    monkeypatch.setattr("plurivox.lenses.responsiveness.raters.MOST_TOGETHER", 20)
     found = against_peers(rng.normal(size=45), ratings, Exchange.of(ratings))
     assert found.n_peers.tolist() == [14] * 45
 

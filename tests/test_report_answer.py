@@ -8,7 +8,7 @@ import pytest
 
 from plurivox.infer.claims import entangled_statements
 from plurivox.infer.result import Statement
-from plurivox.lenses.cohesion.words import OWN_VIEW
+from plurivox.lenses.cohesion.result import OWN_VIEW
 from plurivox.report import build
 from plurivox.report.answer import ALIKE, CONSEQUENCE, FIRST, NOTHING, Answer, Sentence, answer_of, contents, said_of
 from plurivox.report.parts import CAUTION, CHECK, COLLECT, Action, DataTable, Figure, Finding, Section, Switch, Tile

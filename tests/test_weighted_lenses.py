@@ -307,7 +307,7 @@ def test_results_remember_and_say_what_weights_come_to() -> None:
 
 
 def test_tables_show_unweighted_values_beside() -> None:
-    from plurivox.lenses.cohesion.tables import tables as of_cohesion
+    from plurivox.lenses.cohesion.result import tables as of_cohesion
     from plurivox.lenses.variation.tables import notes
     from plurivox.lenses.variation.tables import tables as of_variation
 

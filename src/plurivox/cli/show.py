@@ -19,10 +19,9 @@ from plurivox.cli.tables import ACCENT, plain_table, print_notes, print_sentence
 from plurivox.domain.axis import names_raters
 from plurivox.infer.view import BARS, View, filled
 from plurivox.lenses.item import LENS
-from plurivox.lenses.item.result import ItemView
-from plurivox.lenses.item.tables import MAX_TEXT, group_tables, use_of
+from plurivox.lenses.item.result import MAX_TEXT, ItemView, group_tables, use_of
 from plurivox.lenses.overview.description import AxisSummary, Description, RatingSpread
-from plurivox.lenses.overview.tables import panel_view
+from plurivox.lenses.overview.run import panel_view
 
 MAX_GROUPS = 12
 BAR_WIDTH = 24

@@ -151,7 +151,8 @@ def _short(value: float) -> str:
 
 def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Chart:
     low, high = AGREEMENT
-    colours = {"domain": _steps(low, high), "range": list(SEQUENCE), "interpolate": "rgb", "clamp": True}
+    steps = [round(low + (high - low) * at / (len(SEQUENCE) - 1), 3) for at in range(len(SEQUENCE))]
+    colours = {"domain": steps, "range": list(SEQUENCE), "interpolate": "rgb", "clamp": True}
     dark = f"datum.value > {low + DARK * (high - low)}"
     slanted = {"labelAngle": -45 if step > 20 else -90, "labelAlign": "right", "labelBaseline": "middle"}
     positions = {"domain": list(range(len(labels))), "paddingInner": 0.04, "paddingOuter": 0}
@@ -161,14 +162,9 @@ def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Chart:
     )
     where = "top" if narrow() else "top-right" if len(labels) >= _CORNER else "right"
     legend = {
-        "title": "agreement",
-        "orient": where,
-        "gradientLength": 80,
-        "direction": "horizontal" if where == "top" else "vertical",
-        "titleLimit": 80,
-        "values": _steps(low, high),
-        "format": ".1f",
-    }
+        "title": "agreement", "orient": where, "gradientLength": 80,
+        "direction": "horizontal" if where == "top" else "vertical", "titleLimit": 80, "values": steps, "format": ".1f",
+    }  # fmt: skip
     cells = base.mark("rect").encode(
         color=field("value:Q", scale=colours, legend=legend),
         tooltip=tips("group", "other", "statistic", "value", "chance", "p", "p corrected", "finding", names=_CELL),
@@ -182,24 +178,16 @@ def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Chart:
     return layer(*layers).properties(width={"step": step}, height={"step": min(step, 34) if step > 17 else step})
 
 
-def _steps(low: float, high: float) -> list[float]:
-    parts = len(SEQUENCE) - 1
-    return [round(low + (high - low) * at / parts, 3) for at in range(parts + 1)]
-
-
 # Null distributions: what permutations give, and where the observed value lies ----------------------------------------
 
 
 N_BINS = 30
 _COLUMNS = 4
 _BARS = {"from": "shuffles from", "permutations": "number of shuffles"}
-_SCHEMA = (
-    g.texts("axis", "group", "statistic")
-    | g.numbers("from", "to")
-    | g.counts("permutations")
-    | g.numbers("observed", "chance", "p", "p corrected")
-    | g.texts("finding")
-)
+_SCHEMA = {
+    **g.texts("axis", "group", "statistic"), **g.numbers("from", "to"), **g.counts("permutations"),
+    **g.numbers("observed", "chance", "p", "p corrected"), **g.texts("finding"),
+}  # fmt: skip
 
 
 @once
@@ -217,13 +205,11 @@ def null_histograms_data(
     for key in g.most_notable(result, tested, subset, max_groups):
         row = tested[key][statistic]
         counts, edges = _histogram(result, row)
+        told = (row.value, row.null_median, row.p_value, row.p_adjusted, g.state(row))
         cells += [
-            (
-                row.axis, row.group, name, low, high, count, row.value,
-                row.null_median, row.p_value, row.p_adjusted, g.state(row),
-            )
+            (row.axis, row.group, name, low, high, count, *told)
             for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
-        ]  # fmt: skip
+        ]
     return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
 
 
@@ -236,7 +222,8 @@ def null_histograms(
     name = g.name_of(statistic)
     title = f"What chance gives and what was observed: {name}"
     if data.is_empty():
-        return saying(title, _nothing(axis))
+        nothing = "There are no permutations to show: none were requested, or no value is defined."
+        return saying(title, g.RATERS_UNNAMED if axis is not None and g.names_raters(axis) else nothing)
     groups = data.select("axis", "group", "p").unique(subset=["axis", "group"], maintain_order=True)
     labels = _labels(groups)
     placed = data.join(
@@ -246,13 +233,10 @@ def null_histograms(
     base = Chart.of(placed)
     scale = {"zero": False, "nice": False, "padding": 8}
     bars = base.mark("rect", opacity=0.45).encode(
-        x=field("from:Q", title=None, scale=scale, axis={"tickCount": 4, "grid": False}),
-        x2="to",
-        y=field("permutations:Q", axis=None, scale={"zero": True}),
-        y2={"datum": 0},
-        color=colour,
+        x=field("from:Q", title=None, scale=scale, axis={"tickCount": 4, "grid": False}), x2="to",
+        y=field("permutations:Q", axis=None, scale={"zero": True}), y2={"datum": 0}, color=colour,
         tooltip=tips("group", "from", "to", "permutations", names=_BARS),
-    )
+    )  # fmt: skip
     told = tips(
         "group", "axis", "observed", "chance", "p", "p corrected", "finding", names={"observed": f"{name} observed"}
     )
@@ -268,18 +252,12 @@ def null_histograms(
             spacing={"row": 14, "column": grid.gap}, resolve={"scale": {"x": "independent", "y": "independent"}},
         )
     )  # fmt: skip
-    return themed(chart, title, _words(result, statistic, axis, subset, len(labels)))
-
-
-def _words(result: GroupResult, statistic: str, axis: str | None, subset: str | None, shown: int) -> str:
     total = len(_tested(result, statistic, axis, subset))
-    missing = len(g.group_rows(result, (statistic,), axis, subset)) - total
-    return (
-        g.shown_words(shown, shown, total)
-        + (f"{counted(missing, 'group has', 'groups have')} no permutations. " if missing else "")
-        + f"Bars: {result.n_shuffles:,} shuffles of the raters; line: the observed value. "
-        + g.correction_words(result)
-    )
+    missing, shown = len(g.group_rows(result, (statistic,), axis, subset)) - total, len(labels)
+    words = g.shown_words(shown, shown, total)
+    words += f"{counted(missing, 'group has', 'groups have')} no permutations. " if missing else ""
+    words += f"Bars: {result.n_shuffles:,} shuffles of the raters; line: the observed value. "
+    return themed(chart, title, words + g.correction_words(result))
 
 
 def _tested(result: GroupResult, statistic: str, axis: str | None, subset: str | None) -> g.ByGroup:
@@ -308,9 +286,3 @@ def _labels(groups: pl.DataFrame) -> list[str]:
     ]
     tests = ["" if p is None or not np.isfinite(p) else f", {p_text(p)}" for p in groups["p"]]
     return [label + test for label, test in zip(unique_labels(names, 19), tests, strict=True)]
-
-
-def _nothing(axis: str | None) -> str:
-    if axis is not None and g.names_raters(axis):
-        return g.RATERS_UNNAMED
-    return "There are no permutations to show: none were requested, or no value is defined."

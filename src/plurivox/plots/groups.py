@@ -220,3 +220,11 @@ def _distance(row: Row, centre: float) -> float:
     chance = finite_or_none(row.null_median)
     distance = abs(row.value - (centre if chance is None else chance))
     return distance if math.isfinite(distance) else 0.0
+
+
+def largest(frame: pl.DataFrame, column: str, at_most: int | None) -> pl.DataFrame:
+    """Return the rows with the largest sizes, in the order they came in."""
+    if at_most is None or frame.height <= at_most:
+        return frame
+    order = frame.with_row_index("_at").sort(column, "_at", descending=[True, False]).head(at_most)
+    return order.sort("_at").drop("_at")

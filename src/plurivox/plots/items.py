@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import polars as pl
 
@@ -12,8 +11,7 @@ from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.view import P, written
 from plurivox.lenses.item.result import ItemView
-from plurivox.lenses.items.result import Items
-from plurivox.lenses.items.words import claimed, comparisons
+from plurivox.lenses.items.result import Items, claimed, comparisons
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.plots import groups as g
 from plurivox.plots.layout import (
@@ -75,16 +73,22 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
     data = items_divided_data(items, n, texts=texts)
     if data.is_empty():
         return saying(title, "No difference between groups on an item can be shown.")
-    rows = Rows.listed(_rows_of(data, texts))
+    # Labels have the axis where an item divides by several.
+    names = [f"{shorten(item, fitting(18))}, {shorten(axis, fitting(14))}" if again else item for item, axis, again
+             in zip(data["item"], data["axis"], data["item"].is_duplicated(), strict=True)]  # fmt: skip
+    known = None
+    if texts is not None:
+        known = {name: texts.get(str(item), "") for name, item in zip(names, data["item"], strict=True)}
+    rows = Rows.listed(item_labels(names, known, *((_SHORT, 34) if narrow() else ())))
     groups = data["group"].unique(maintain_order=True)
     short = dict(zip(groups, unique_labels(groups, 19 if narrow() else _NAME), strict=True))
     placed = cut(data).with_columns(
         row=pl.Series(range(data.height)), named=pl.col("group").replace_strict(short), low=-pl.col("chance"),
         p=pl.col("p corrected").map_elements(lambda p: written(p, P), return_dtype=pl.String, skip_nulls=False),
     )  # fmt: skip
-    columns = [_Column("named:N", "group", pixels(placed["named"]), "left"), _Column("p:N", "p", 44)]
+    columns = [("named:N", "group", pixels(placed["named"]), "left", ""), ("p:N", "p", 44, "right", "")]
     columns = columns[: 1 if narrow() else 2]
-    width = _room_beside(rows, columns)
+    width = rows.plot_width(sum(one[2] + 8 for one in columns))
     ends = [*placed["low"], *placed["chance"], *placed["difference"], *placed["shrunken"], 0.0]
     x = across("difference from the others", extent(ends), width)
     told = tips(
@@ -99,46 +103,32 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
         base.mark("tick", thickness=2, size=11, color=INK).encode(x=x("difference")),
         base.mark("point", filled=True, size=60, opacity=1).encode(x=x("shrunken"), tooltip=told, **look),
     ).properties(width=width, height=rows.height)
-    return themed(_beside(chart, base, rows, columns), title, _divided_words(items, data))
+    total, largest = items.divided.height, items.settings["largest_z_by_chance"]
+    text = f"{data.height:,} of {total:,} items and axes shown, the clearest first. " if data.height < total else ""
+    text += "Dot: the difference, shrunken for chance; a blue diamond if it is beyond chance. "
+    text += "Tick: the raw difference, where there are enough ratings to show it."
+    if largest is not None:
+        text += " Grey: the range that contains the largest of all in 95 of 100 shuffles; "
+        text += f"p is {comparisons(items.settings)}."
+    return themed(_beside(chart, base, rows, columns), title, text)
 
 
-def _rows_of(data: pl.DataFrame, texts: Texts) -> list[str]:
-    """Return the labels of dividing items, with the axis where an item divides by several."""
-    twice = data["item"].is_duplicated()
-    names = [f"{shorten(item, fitting(18))}, {shorten(axis, fitting(14))}" if again else item
-             for item, axis, again in zip(data["item"], data["axis"], twice, strict=True)]  # fmt: skip
-    known = (
-        None if texts is None else dict(zip(names, (texts.get(str(item), "") for item in data["item"]), strict=True))
-    )
-    return item_labels(names, known, *((_SHORT, 34) if narrow() else ()))
+Beside = tuple[str, str, int, str, str]
+"""Text next to the rows of a chart: a field, what is above it, its width, on which side it is aligned, its format."""
 
 
-class _Column(NamedTuple):
-    """Text next to the rows of a chart."""
-
-    field: str
-    head: str
-    width: int
-    align: str = "right"
-    form: str | None = None
-
-
-def _room_beside(rows: Rows, columns: Sequence[_Column]) -> int:
-    """Return how wide a plot is next to these columns of text."""
-    return rows.plot_width(sum(one.width + 8 for one in columns))
-
-
-def _beside(chart: Chart, base: Chart, rows: Rows, columns: Sequence[_Column]) -> Chart:
+def _beside(chart: Chart, base: Chart, rows: Rows, columns: Sequence[Beside]) -> Chart:
     """Return a chart of rows with columns of text next to it."""
     drawn = [chart]
-    for one in columns:
-        text = base.mark("text", align=one.align, fontSize=11, color=INK).encode(
-            x={"value": 0 if one.align == "left" else one.width}, y=rows.y(labels=False),
-            text=field(one.field, **({"format": one.form} if one.form else {})),
+    for name, words, width, align, form in columns:
+        left = align == "left"
+        text = base.mark("text", align=align, fontSize=11, color=INK).encode(
+            x={"value": 0 if left else width}, y=rows.y(labels=False),
+            text=field(name, **({"format": form} if form else {})),
         )  # fmt: skip
-        head = {"text": one.head, "fontSize": 11, "fontWeight": "normal", "color": INK,
-                "anchor": "start" if one.align == "left" else "end"}  # fmt: skip
-        drawn.append(text.properties(width=one.width, height=rows.height, title=head))
+        head = {"text": words, "fontSize": 11, "fontWeight": "normal", "color": INK}
+        head["anchor"] = "start" if left else "end"
+        drawn.append(text.properties(width=width, height=rows.height, title=head))
     return hconcat(*drawn, spacing=8)
 
 
@@ -147,20 +137,6 @@ _SHORT = 22  # length of a label where there is little room
 _TOLD = {
     "shrunken": "difference, shrunken for chance", "difference": "raw difference", "chance": "by chance up to",
 }  # fmt: skip
-
-
-def _divided_words(items: Items, data: pl.DataFrame) -> str:
-    """Say what the chart of dividing items shows."""
-    total, largest = items.divided.height, items.settings["largest_z_by_chance"]
-    shown = f"{data.height:,} of {total:,} items and axes shown, the clearest first. " if data.height < total else ""
-    marks = (
-        "Dot: the difference, shrunken for chance; a blue diamond if it is beyond chance. Tick: the raw difference, "
-    )
-    marks += "where there are enough ratings to show it."
-    if largest is None:
-        return f"{shown}{marks}"
-    over = f"p is {comparisons(items.settings)}."
-    return f"{shown}{marks} Grey: the range that contains the largest of all in 95 of 100 shuffles; {over}"
 
 
 _UNCERTAIN = {
@@ -195,13 +171,12 @@ def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Chart:
     rows = Rows.listed(item_labels(data["item"].to_list(), texts, _SHORT if narrow() else 34))
     placed = cut(data).with_columns(row=pl.Series(range(data.height)))
     columns = [
-        _Column(f"{name}:Q", head, 56, form=form)
-        for name, head, form in (("ratings", "ratings", ",d"), ("share of prior", "prior", ".0%"),
-                                 ("gain of one more", "gain", ".3f"), ("ratings needed", "needed", ",d"))
+        ("ratings:Q", "ratings", 56, "right", ",d"), ("share of prior:Q", "prior", 56, "right", ".0%"),
+        ("gain of one more:Q", "gain", 56, "right", ".3f"), ("ratings needed:Q", "needed", 56, "right", ",d"),
     ]  # fmt: skip
     whole = not narrow() and (texts is None or full_width() > WIDTH)
     columns = columns if whole else columns[:1]
-    width = _room_beside(rows, columns)
+    width = rows.plot_width(sum(one[2] + 8 for one in columns))
     x = across("mean score", extent([*placed["ci low"], *placed["ci high"], *placed["mean"]]), width)
     told = tips(
         *told_of(placed), "expected mean", "ci low", "ci high", "mean", "ratings", "share of prior", "gain of one more",
@@ -236,10 +211,8 @@ def item_groups_data(view: ItemView, *, max_groups: int | None = 40) -> pl.DataF
 
     ``most often`` marks a group's plurality; tied points are all marked.
     """
-    groups = view.to_frame().select(*_KEYS, "n_ratings").with_row_index("_at")
-    if max_groups is not None:
-        rest = groups[1:].sort("n_ratings", "_at", descending=[True, False]).head(max_groups)
-        groups = pl.concat([groups[:1], rest]).sort("_at")
+    groups = view.to_frame().select(*_KEYS, "n_ratings")
+    groups = pl.concat([groups[:1], g.largest(groups[1:], "n_ratings", max_groups)])
     chosen = view.table("distribution").join(groups.select(_KEYS), on=_KEYS, how="semi", maintain_order="left")
     everybody = pl.col("axis") == "all"
     return chosen.with_columns(
@@ -275,7 +248,13 @@ def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Chart:
         y=rows.y(), x={"value": width + room}, text=field("ratings:Q", format=",d")
     )  # fmt: skip
     chart = layer(bars, marks, beside).properties(width=width, height=rows.height)
-    return themed(chart, f"Scores of item {shorten(view.settings['item'])}", _words(view, data))
+    groups, total = data.select(_KEYS).unique().height - 1, view.to_frame().height - 1
+    text = f"{groups:,} of {total:,} groups shown, those with the most ratings. " if groups < total else ""
+    text += "Circle: the most frequent score, several if they tie. On the right: number of ratings."
+    n_withheld, least = sum(view.settings["withheld"].values()), view.settings["min_group_size"]
+    if n_withheld:
+        text += f" {withheld_groups(n_withheld, verb=False)}, to protect those with fewer than {least} ratings."
+    return themed(chart, f"Scores of item {shorten(view.settings['item'])}", text)
 
 
 def _rows(data: pl.DataFrame) -> Rows:
@@ -297,15 +276,6 @@ def _stacked(placed: pl.DataFrame, names: list[str]) -> pl.DataFrame:
         start=end - pl.col("share"), middle=end - pl.col("share") / 2, end=end,
         label=position.replace_strict(dict(enumerate(names)), return_dtype=pl.String),
     )  # fmt: skip
-
-
-def _words(view: ItemView, data: pl.DataFrame) -> str:
-    shown, total = data.select(_KEYS).unique().height - 1, view.to_frame().height - 1
-    some = f"{shown:,} of {total:,} groups shown, those with the most ratings. " if shown < total else ""
-    n_withheld, least = sum(view.settings["withheld"].values()), view.settings["min_group_size"]
-    groups = withheld_groups(n_withheld, verb=False)
-    hidden = f" {groups}, to protect those with fewer than {least} ratings." if n_withheld else ""
-    return f"{some}Circle: the most frequent score, several if they tie. On the right: number of ratings.{hidden}"
 
 
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
@@ -353,25 +323,17 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10, *
     width = rows.plot_width()
     x = across(poles.fill(_SCALE), extent([*placed["ci low"], *placed["ci high"]]), width)
     base = Chart.of(placed).encode(y=rows.y())
-    tooltip = tips(
-        *told_of(placed),
-        "severity",
-        "ci low",
-        "ci high",
-        "scores",
-        form=".2f",
-        names={"severity": poles.fill("how {how}")},
-    )
-    layers = [
+    names = {"severity": poles.fill("how {how}")}
+    tooltip = tips(*told_of(placed), "severity", "ci low", "ci high", "scores", form=".2f", names=names)
+    chart = layer(
         base.mark("rule", strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2="ci high"),
         base.mark("point", filled=True, size=60, opacity=1, color=COLOURS[0]).encode(x=x("severity"), tooltip=tooltip),
-    ]
+    ).properties(width=width, height=rows.height)
     chosen = _axis(result, axis)
     total = defined(result.severity().filter((pl.col("axis") == chosen) & (pl.col("subset") == "all")), "severity")
     ends = f"The {n} items at the {poles.high} end and the {n} at the {poles.low} end, of {total.height:,}. "
     shown = ends if total.height > 2 * n else ""
     who = "raters" if g.names_raters(chosen) else f"groups of {shorten(chosen)}"
-    chart = layer(*layers).properties(width=width, height=rows.height)
     return themed(chart, title, f"{shown}Line: 95 % interval, given the scores of {who}.")
 
 

@@ -41,7 +41,9 @@ def design(overview: Overview) -> Chart:
     if data.is_empty():
         return saying(title, "The table holds counts per scale point, so who rated what is unknown.")
     n_items, n_raters, seam = max(data["items to"]), max(data["raters to"]), 0.6  # pixels by which neighbours overlap
-    data = _whole(data)
+    if data["share rated"].n_unique() == 1:  # one rectangle, as in a study in which everybody rated everything
+        starts, ends = (pl.col("raters from", "items from").min(), pl.col("raters to", "items to").max())
+        data = data.select(starts, ends, pl.col("share rated").first()).select(data.columns)
     width, height = full_width() - (76 if narrow() else 156), 240
     placed = data.with_columns(
         x=pl.col("items from") - 1, x2=pl.col("items to") + seam * n_items / width,
@@ -57,31 +59,16 @@ def design(overview: Overview) -> Chart:
     def axis(title: str) -> Spec:
         return {"title": title, "grid": False, "tickCount": few(6, width), "format": ",d", "tickMinStep": 1}
 
-    chart = (
-        Chart.of(placed)
-        .mark("rect", clip=True)
-        .encode(
-            x=field("x:Q", axis=axis("items, most rated first"), scale={"domain": [0, n_items], "nice": False}),
-            x2="x2",
-            y=field("y:Q", axis=axis("raters, busiest first"),
-                    scale={"domain": [0, n_raters], "nice": False, "reverse": True}),
-            y2="y2",
-            color=share,
-            tooltip=tips(*data.columns[:4], "share rated", form=",d", names=_SPANS),
-        )
-        .properties(width=width, height=height)
-    )  # fmt: skip
+    down = {"domain": [0, n_raters], "nice": False, "reverse": True}
+    chart = Chart.of(placed).mark("rect", clip=True).encode(
+        x=field("x:Q", axis=axis("items, most rated first"), scale={"domain": [0, n_items], "nice": False}), x2="x2",
+        y=field("y:Q", axis=axis("raters, busiest first"), scale=down), y2="y2", color=share,
+        tooltip=tips(*data.columns[:4], "share rated", form=",d", names=_SPANS),
+    ).properties(width=width, height=height)  # fmt: skip
     size = f"{about.n_raters:,} raters × {about.n_items:,} items"
-    how = "fully crossed: everybody rated everything." if about.crossed else f"sparse: {_percent(about.density)} rated."
+    rated = f"{about.density:.1%}" if about.density < 0.1 else f"{about.density:.0%}"
+    how = "fully crossed: everybody rated everything." if about.crossed else f"sparse: {rated} of all pairs rated."
     return themed(chart, title, f"{size}, {how}")
-
-
-def _whole(data: pl.DataFrame) -> pl.DataFrame:
-    """Return one rectangle where all are equal, as in a study in which everybody rated everything."""
-    if data["share rated"].n_unique() > 1:
-        return data
-    starts, ends = (pl.col("raters from", "items from").min(), pl.col("raters to", "items to").max())
-    return data.select(starts, ends, pl.col("share rated").first()).select(data.columns)
 
 
 @once
@@ -125,7 +112,7 @@ def group_sizes_data(overview: Overview, *, max_groups: int | None = 40) -> pl.D
         if not g.names_raters(axis.name)
         for group in axis.groups
     ]
-    return _largest(pl.DataFrame(cells, schema=_SIZES, orient="row"), "raters", max_groups)
+    return g.largest(pl.DataFrame(cells, schema=_SIZES, orient="row"), "raters", max_groups)
 
 
 def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Chart:
@@ -145,7 +132,8 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Chart:
     numbers = base.mark("text", align="left", dx=4, color=INK, fontSize=11).encode(text=field("raters:Q", format=",d"))
     chart = layer(bars, numbers).properties(width=rows.plot_width(20), height=rows.height)
     total = sum(len(axis.groups) for axis in axes)
-    subtitle = _of_largest(data.height, total) + f"{overview.description.n_raters:,} raters. " + hidden
+    subtitle = g.shown_words(data.height, data.height, total, LARGEST)
+    subtitle += f"{overview.description.n_raters:,} raters. {hidden}"
     unknown = {axis.name: axis.n_outside for axis in axes if axis.n_outside}
     if unknown:
         worst = max(unknown, key=lambda name: unknown[name])
@@ -162,7 +150,7 @@ def scale_use_data(overview: Overview, axis: str | None = None, *, max_groups: i
     if axis is not None and not g.names_raters(axis):
         own = overview.usage.slice(n_points).filter(pl.col("axis") == axis)
         sizes = own.group_by("axis", "group", maintain_order=True).agg(pl.col("n_ratings").sum().alias("ratings"))
-        chosen = _largest(sizes, "ratings", max_groups).select("axis", "group")
+        chosen = g.largest(sizes, "ratings", max_groups).select("axis", "group")
         frames.append(own.join(chosen, on=["axis", "group"], how="semi", maintain_order="left"))
     return pl.concat(frames).rename({"n_ratings": "ratings"})
 
@@ -193,7 +181,9 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
     )  # fmt: skip
     line = Chart.of([{"zero": 0}]).mark("rule", color=INK, strokeWidth=1).encode(x="zero:Q")
     chart = layer(point_bars(placed, rows, names, x), line).properties(width=width, height=rows.height)
-    return themed(chart, title, _words(overview, axis, data) + _middle(names))
+    middle = f"The middle point, {names[len(names) // 2]}, is centred on the line."
+    odd = len(names) % 2 == 1 and len(names) > 1
+    return themed(chart, title, _words(overview, axis, data) + (middle if odd else ""))
 
 
 def _stacked(placed: pl.DataFrame, names: list[str]) -> pl.DataFrame:
@@ -212,7 +202,7 @@ def response_styles_data(overview: Overview, axis: str | None = None, *, max_gro
     frames = [overview.styles.head(1).with_columns(group=pl.lit(ALL_RATERS))]
     axis = _checked(overview, axis)
     if axis is not None and not g.names_raters(axis):
-        frames.append(_largest(overview.styles.slice(1).filter(pl.col("axis") == axis), "n_raters", max_groups))
+        frames.append(g.largest(overview.styles.slice(1).filter(pl.col("axis") == axis), "n_raters", max_groups))
     names = {
         "n_raters": "raters", "ends_low": "ends 10 %", "ends_median": "ends median", "ends_high": "ends 90 %",
         "middle_median": "middle median", "one_score": "one score only",
@@ -228,9 +218,8 @@ def response_styles(overview: Overview, axis: str | None = None, *, max_groups: 
     drawn = defined(data, "ends median")
     if drawn.is_empty():
         two = len(overview.description.points) <= 2 and overview.description.has_raters
-        return saying(
-            title, "With two points, every rating is at an end." if two else "Who gave the ratings is unknown."
-        )
+        why = "With two points, every rating is at an end." if two else "Who gave the ratings is unknown."
+        return saying(title, why)
     rows = _with_all(drawn)
     width = rows.plot_width()
 
@@ -248,9 +237,8 @@ def response_styles(overview: Overview, axis: str | None = None, *, max_groups: 
         x=x("ends median"), tooltip=told
     )
     chart = layer(line, dot).properties(width=width, height=rows.height)
-    return themed(
-        chart, title, _words(overview, axis, data) + "Dot: the median rater; line: from 10 to 90 % of raters."
-    )
+    words = _words(overview, axis, data) + "Dot: the median rater; line: from 10 to 90 % of raters."
+    return themed(chart, title, words)
 
 
 _STYLES = {
@@ -266,37 +254,17 @@ def _with_all(data: pl.DataFrame) -> Rows:
     return Rows(keys, unique_labels(group or "" for _, group in keys))
 
 
-def _largest(frame: pl.DataFrame, column: str, at_most: int | None) -> pl.DataFrame:
-    """Return the rows with the largest sizes, in the order they came in."""
-    if at_most is None or frame.height <= at_most:
-        return frame
-    order = frame.with_row_index("_at").sort(column, "_at", descending=[True, False]).head(at_most)
-    return order.sort("_at").drop("_at")
-
-
-def _of_largest(shown: int, total: int) -> str:
-    return "" if shown >= total else f"{shown:,} of {total:,} groups shown, {LARGEST}. "
-
-
 def _words(overview: Overview, axis: str | None, data: pl.DataFrame) -> str:
     if axis is None:
         return ""
     if g.names_raters(axis):
         return "Individual raters are not listed by name. "
     total = overview.usage.filter(pl.col("axis") == axis)["group"].n_unique()
-    return _of_largest(data["group"].filter(data["axis"] == axis).n_unique(), total)
-
-
-def _middle(names: list[str]) -> str:
-    odd = len(names) % 2 == 1 and len(names) > 1
-    return f"The middle point, {names[len(names) // 2]}, is centred on the line." if odd else ""
+    shown = data["group"].filter(data["axis"] == axis).n_unique()
+    return g.shown_words(shown, shown, total, LARGEST)
 
 
 def _checked(overview: Overview, axis: str | None) -> str | None:
     """Return the axis if there is one of that name, None for ``"all"``."""
     names = [one.name for one in overview.description.axes]
     return None if axis == "all" and axis not in names else g.known("axis", axis, (None, *names))
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1%} of all pairs" if share < 0.1 else f"{share:.0%} of all pairs"

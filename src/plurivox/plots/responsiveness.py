@@ -22,6 +22,7 @@ from plurivox.statistics.registry import LABELS
 _BESIDE = ("kendall_tau_b", "auroc")
 _SIDE_BY_SIDE = ("mpa", "wra", "hm", "kendall_tau_b", "spearman_rho", "auroc", "average_precision")
 MAX_POINTS = 1000
+_PAIRS = [(first, second) for first in ("mpa", "wra") for second in _BESIDE]
 _SCHEMA = g.texts("group", "metric", "beside") | g.numbers("value", "beside value", "r", "r low", "r high")
 
 
@@ -34,12 +35,11 @@ def metric_comparison_data(
     raters = g.names_raters(axis)
     rows = list(_rows(result, axis, subset).values())
     if max_groups is not None and len(rows) > max_groups:
-        rows = sorted(rows, key=lambda own: (math.isnan(own["mpa"].value), own["mpa"].value))[
-            :: -(-len(rows) // max_groups)
-        ]
+        step = -(-len(rows) // max_groups)
+        rows = sorted(rows, key=lambda own: (math.isnan(own["mpa"].value), own["mpa"].value))[::step]
     correlations = result.correlations().filter(pl.col("axis") == axis, pl.col("subset") == subset)
     cells: list[tuple[Any, ...]] = []
-    for first, second in _pairs():
+    for first, second in _PAIRS:
         found = correlations.filter(statistic=first, other=second).select("value", "ci_low", "ci_high").row(0)
         for own in rows:
             group = None if raters else own[first].group
@@ -64,10 +64,8 @@ def metric_comparison(
     data = metric_comparison_data(result, axis, subset=subset, max_groups=max_groups)
     if defined(data, "value", "beside value").is_empty():
         return saying(title, "No group has both metrics." if data.height else "There are no groups to show.")
-    grid = Grid.of(len(_pairs()), 200, most=2, each=52, gap=24)
-    panels = [
-        _pair_panel(data, first, second, grid.width).properties(name=f"{first}_{second}") for first, second in _pairs()
-    ]
+    grid = Grid.of(len(_PAIRS), 200, most=2, each=52, gap=24)
+    panels = [_pair_panel(data, *pair, grid.width).properties(name="_".join(pair)) for pair in _PAIRS]
     chart = joined("concat", panels, columns=grid.n, spacing=grid.gap)
     shown = data.height // len(panels)
     total = len(_rows(result, axis, g.chosen_subset(result, subset)))
@@ -156,35 +154,20 @@ def _rows(result: Responsiveness, axis: str, subset: str) -> g.ByGroup:
 def _pair_panel(data: pl.DataFrame, first: str, second: str, width: int) -> Chart:
     own = data.filter(metric=LABELS[first], beside=LABELS[second])
     drawn = defined(own, "value", "beside value")
-    x, y = (
-        {"domain": list(extent(drawn[column])), "nice": False, "zero": False} for column in ("beside value", "value")
-    )
+    x, y = ({"domain": list(extent(drawn[one])), "nice": False, "zero": False} for one in ("beside value", "value"))
     who = ["group"] if "group" in data.columns else []
-    words = f"{LABELS[first]} and {LABELS[second]}: {_correlation(*own.select('r', 'r low', 'r high').row(0))}"
-    return (
-        Chart.of(drawn)
-        .mark("point", filled=True, size=45, opacity=0.6, color=COLOURS[0])
-        .encode(
-            x=field("beside value:Q", title=LABELS[second], scale=x, axis={"tickCount": 4}),
-            y=field("value:Q", title=LABELS[first], scale=y, axis={"tickCount": 4}),
-            tooltip=tips(*who, "value", "beside value", names={"value": LABELS[first], "beside value": LABELS[second]}),
-        )
-        .properties(
-            width=width, height=150,
-            title={"text": words, "anchor": "start", "fontSize": 12, "color": INK, "frame": "group"},
-        )
+    r, low, high = own.select("r", "r low", "r high").row(0)
+    words = f"{LABELS[first]} and {LABELS[second]}: r is undefined"
+    if g.finite_or_none(r) is not None:
+        ends = "" if g.finite_or_none(low) is None else f" ({g.two_decimals(low)} to {g.two_decimals(high)})"
+        words = f"{LABELS[first]} and {LABELS[second]}: r = {g.two_decimals(r)}{ends}"
+    encoded = Chart.of(drawn).mark("point", filled=True, size=45, opacity=0.6, color=COLOURS[0]).encode(
+        x=field("beside value:Q", title=LABELS[second], scale=x, axis={"tickCount": 4}),
+        y=field("value:Q", title=LABELS[first], scale=y, axis={"tickCount": 4}),
+        tooltip=tips(*who, "value", "beside value", names={"value": LABELS[first], "beside value": LABELS[second]}),
     )  # fmt: skip
-
-
-def _pairs() -> list[tuple[str, str]]:
-    return [(first, second) for first in ("mpa", "wra") for second in _BESIDE]
-
-
-def _correlation(r: float, low: float, high: float) -> str:
-    if g.finite_or_none(r) is None:
-        return "r is undefined"
-    interval = "" if g.finite_or_none(low) is None else f" ({g.two_decimals(low)} to {g.two_decimals(high)})"
-    return f"r = {g.two_decimals(r)}{interval}"
+    title = {"text": words, "anchor": "start", "fontSize": 12, "color": INK, "frame": "group"}
+    return encoded.properties(width=width, height=150, title=title)
 
 
 # Precision and recall over the points of the scale --------------------------------------------------------------------
@@ -207,7 +190,7 @@ def precision_recall_data(
     subset = g.chosen_subset(result, subset)
     rows = g.group_rows(result, ("mpa", "wra"), axis, subset)
     shown = {group for _, group in g.most_notable(result, rows, subset, max_groups)}
-    frame = result.scores().filter(pl.col("subset") == subset, pl.col("boundary") == _boundary(result, boundary))
+    frame = result.scores().filter(subset=subset, boundary=_boundary(result, boundary))
     places = {point: at for at, point in enumerate(result.settings["points"])}
     frame = frame.with_columns(position=pl.col("score").replace_strict(places, return_dtype=pl.Int64))
     whole = frame.filter(axis="all").with_columns(group=pl.lit(ALL_RATERS))
@@ -233,13 +216,19 @@ def precision_recall(
     title = f"Precision and recall at each score, by {shorten(axis)}"
     data = precision_recall_data(result, axis, boundary, subset=subset, max_groups=max_groups)
     if data.filter(pl.col("axis") != "all").is_empty():
-        words = g.RATERS_UNNAMED if g.names_raters(axis) else "There are no groups to show."
-        return saying(title, words)
+        return saying(title, g.RATERS_UNNAMED if g.names_raters(axis) else "There are no groups to show.")
     if defined(data, "precision").is_empty():
         return saying(title, "Precision and recall are undefined: no score meets a reference.")
     placed, scales = _coloured(data)
     panels = [_score_panel(placed, name, result, scales) for name in _METRICS]
-    return themed(_grid().lines(panels), title, _words(result, axis, boundary, subset, data))
+    total, settings = len(g.group_rows(result, ("mpa", "wra"), axis, subset)), result.settings
+    shown, boundaries = data.filter(pl.col("axis") != "all")["group"].n_unique(), settings["reference"]["boundaries"]
+    text = g.shown_words(shown, shown, total) + Poles.of(settings).fill("{High}")
+    text += f" is what {shorten(settings['reference']['name'], 40)} rates “{shorten(_boundary(result, boundary))}”"
+    text += f"{' or above' if len(boundaries) > 1 else ''}. "
+    if data["few items"].any():
+        text += f"Hollow: fewer than {settings['min_support']:g} items. "
+    return themed(_grid().lines(panels), title, text)
 
 
 @once
@@ -249,15 +238,11 @@ def precision_recall_spread_data(
     """Return what :func:`precision_recall_spread` draws: one row per metric and score, quantiles over groups."""
     g.check_axis(result, axis)
     subset = g.chosen_subset(result, subset)
-    own = result.scores().filter(
-        pl.col("axis") == axis, pl.col("subset") == subset, pl.col("boundary") == _boundary(result, boundary)
-    )
+    own = result.scores().filter(axis=axis, subset=subset, boundary=_boundary(result, boundary))
     if not g.names_raters(axis):
         own = own.filter(pl.col("group").is_in([group for _, group in g.group_rows(result, ("mpa",), axis, subset)]))
     places = {point: at for at, point in enumerate(result.settings["points"])}
-    long = own.unpivot(["precision", "recall"], index="score", variable_name="metric").filter(
-        pl.col("value").is_finite()
-    )
+    long = own.unpivot(_METRICS, index="score", variable_name="metric").filter(pl.col("value").is_finite())
     found = long.group_by("metric", "score").agg(
         *(pl.col("value").quantile(at, "linear").alias(name) for name, at in _QUANTILES.items()), pl.len().alias("n")
     )
@@ -281,8 +266,7 @@ def precision_recall_spread(
         The lowest reference point that means unsafe; by default the middle one.
     """
     what = "raters" if g.names_raters(axis) else "groups"
-    title = f"How precision and recall spread over {what}"
-    title += "" if what == "raters" else f" of {shorten(axis)}"
+    title = f"How precision and recall spread over {what}{'' if what == 'raters' else f' of {shorten(axis)}'}"
     data = precision_recall_spread_data(result, axis, boundary, subset=subset)
     if data.is_empty():
         return saying(title, "Precision and recall are undefined: no score meets a reference.")
@@ -292,15 +276,13 @@ def precision_recall_spread(
     panels = []
     for name in _METRICS:
         base = Chart.of(data.filter(metric=name)).encode(x=_scores(result, grid.width))
-        value = {"domain": [0, 1]}
-        ends = {"y": field("lowest tenth:Q", title=name, scale=value), "y2": field("highest tenth")}
-        box = {"y": field("lower quarter:Q", title=name, scale=value), "y2": field("upper quarter")}
+        value = {"title": name, "scale": {"domain": [0, 1]}}
+        ends = {"y": field("lowest tenth:Q", **value), "y2": field("highest tenth")}
+        box = {"y": field("lower quarter:Q", **value), "y2": field("upper quarter")}
         panels.append(layer(
             base.mark("rule", color=COLOURS[0], strokeWidth=1.5).encode(**ends),
             base.mark("bar", color=COLOURS[0], opacity=0.45, width=wide).encode(**box, tooltip=told),
-            base.mark("tick", color=INK, thickness=2.5, width=wide).encode(
-                y=field("median:Q", title=name, scale=value)
-            ),
+            base.mark("tick", color=INK, thickness=2.5, width=wide).encode(y=field("median:Q", **value)),
         ).properties(width=grid.width, height=240, name=name))  # fmt: skip
     n = int(data.select(pl.col("n").max()).item())
     words = f"Of {n:,} {what}: the middle 80 % (line), the middle half (bar), the median. "
@@ -333,13 +315,11 @@ def _coloured(data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     known = data.filter(pl.col("precision").is_finite().any().over("axis", "group"))
     keys = known.select("axis", "group").unique(maintain_order=True)
     labels = unique_labels(keys["group"])
-    number = 0
-    colours, shapes, dashes = [], [], []
-    for axis in keys["axis"]:
-        colours.append(QUIET if axis == "all" else COLOURS[number])
-        shapes.append("stroke" if axis == "all" else SHAPES[number])
-        dashes.append([4, 3] if axis == "all" else [1, 0])
-        number += axis != "all"
+    whole, n = (keys["axis"] == "all").to_list(), iter(range(len(COLOURS)))
+    numbers = [None if each else next(n) for each in whole]
+    colours = [QUIET if at is None else COLOURS[at] for at in numbers]
+    shapes = ["stroke" if at is None else SHAPES[at] for at in numbers]
+    dashes = [[4, 3] if each else [1, 0] for each in whole]
     scales = looks("label", labels, legend(labels), color=colours, fill=colours, shape=shapes, strokeDash=dashes)
     names = keys.with_columns(label=pl.Series(labels, dtype=pl.String))
     return known.join(names, on=["axis", "group"], how="left", maintain_order="left"), scales
@@ -369,17 +349,3 @@ def _boundary(result: Responsiveness, boundary: str | None) -> str:
     if str(boundary) not in known:
         raise SelectionError(f"there is no boundary {boundary!r}; the boundaries are: {', '.join(known)}")
     return str(boundary)
-
-
-def _words(result: Responsiveness, axis: str, boundary: str | None, subset: str | None, data: pl.DataFrame) -> str:
-    total = len(g.group_rows(result, ("mpa", "wra"), axis, subset))
-    shown = data.filter(pl.col("axis") != "all")["group"].n_unique()
-    least = shorten(_boundary(result, boundary))
-    text = g.shown_words(shown, shown, total)
-    several = len(result.settings["reference"]["boundaries"]) > 1
-    who = shorten(result.settings["reference"]["name"], 40)
-    high = Poles.of(result.settings).fill("{High}")
-    text += f"{high} is what {who} rates “{least}”{' or above' if several else ''}. "
-    if data["few items"].any():
-        text += f"Hollow: fewer than {result.settings['min_support']:g} items. "
-    return text

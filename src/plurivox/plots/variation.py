@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from plurivox.base.wording import interval_method
@@ -19,7 +17,7 @@ from plurivox.plots.vega import Chart, Spec, field, hconcat, layer, vconcat
 ORDER = ("item", "rater", "group", "group_item", "rest")
 """The components from left to right."""
 _FILL = {"item": COLOURS[0], "rater": COLOURS[1], "group": COLOURS[4], "group_item": COLOURS[3], "rest": "#b4b4b4"}
-_DARK = ("item",)  # fills that need light text
+_DARK = (COMPONENTS["item"],)  # fills that need light text
 _OF_GROUPS = ("group", "group_item")
 _BAR = 26  # height of a row of the stacked bar, which holds text
 _WHEN = {"alone": "this attribute alone", "accounted for": "accounting for the other attributes"}
@@ -35,17 +33,12 @@ KINDS = {"relative": "relative: which item is higher", "absolute": "absolute: ho
 def variance_shares_data(result: Variation, *, subset: str | None = None) -> pl.DataFrame:
     """Return what :func:`variance_shares` draws: one row per attribute and component, all raters first."""
     frame = _part(result.components(), result, subset)
-    order = pl.Enum(ORDER)
-    return (
-        frame.with_columns(
-            axis=pl.when(pl.col("axis") == "all").then(pl.lit(ALL_RATERS)).otherwise("axis"),
-            at=pl.col("axis").rle_id(), component=pl.col("component").cast(order),
-        )
-        .sort("at", "component")
-        .select(
-            "axis", pl.col("component").cast(pl.String).replace(COMPONENTS), "variance", "share",
-            pl.col("ci_low").alias("ci low"), pl.col("ci_high").alias("ci high"), "note",
-        )
+    named = pl.when(pl.col("axis") == "all").then(pl.lit(ALL_RATERS)).otherwise("axis")
+    component = pl.col("component").cast(pl.Enum(ORDER))
+    placed = frame.with_columns(axis=named, at=pl.col("axis").rle_id(), component=component)
+    return placed.sort("at", "component").select(
+        "axis", pl.col("component").cast(pl.String).replace(COMPONENTS), "variance", "share",
+        pl.col("ci_low").alias("ci low"), pl.col("ci_high").alias("ci high"), "note",
     )  # fmt: skip
 
 
@@ -64,9 +57,16 @@ def variance_shares(result: Variation, *, subset: str | None = None) -> Chart:
     beside = _beside(placed, rows)
     room = 0 if beside is None or narrow() else 2 * _COLUMN + 10
     bar = _bar(placed, rows, rows.plot_width(room))
-    put = vconcat if narrow() else hconcat
-    chart = bar if beside is None else put(bar, beside, spacing=10)
-    return themed(chart, title, _shares_words(result, data, drawn))
+    chart = bar if beside is None else (vconcat if narrow() else hconcat)(bar, beside, spacing=10)
+    missing = [axis for axis in data["axis"].unique(maintain_order=True) if axis not in axes]
+    text = f"Unknown for {', '.join(map(shorten, missing))}. " if missing else ""
+    if drawn["ci low"].is_not_null().any() and (drawn["component"] == COMPONENTS["group"]).any():
+        text += f"In brackets: 95 % interval {interval_method(result.settings)}. "
+    negative = drawn.filter(pl.col("variance") < 0).select("component", "axis").rows()
+    if negative:
+        which = ", ".join(f"{component} ({shorten(axis)})" for component, axis in negative)
+        text += f"Estimates below 0 are counted as 0: {which}. "
+    return themed(chart, title, text + "Rest: single ratings, including noise.")
 
 
 _COLUMN = 104  # width of a column of shares with their intervals
@@ -101,52 +101,29 @@ def _labelled(placed: pl.DataFrame, width: int) -> pl.DataFrame:
         share = f"{100 * row['share']:.0f} %"
         fits = [text for text in (f"{row['component']} {share}", share) if pixels([text]) <= row["share"] * width]
         if fits:
-            dark = row["component"] in {COMPONENTS[name] for name in _DARK}
-            cells.append((row["row"], (row["start"] + row["end"]) / 2, fits[0], dark))
+            cells.append((row["row"], (row["start"] + row["end"]) / 2, fits[0], row["component"] in _DARK))
     schema = {"row": pl.Int64, "middle": pl.Float64, "text": pl.String, "dark": pl.Boolean}
     return pl.DataFrame(cells, schema=schema, orient="row")
 
 
 def _beside(placed: pl.DataFrame, rows: Rows) -> Chart | None:
     """Return the shares of groups, mostly too small to be seen in a bar, as text; None without groups."""
-    cells = [
-        {"row": row["row"], "column": at, "text": _in_percent(row)}
-        for row in placed.iter_rows(named=True)
-        for at, name in enumerate(_OF_GROUPS)
-        if row["component"] == COMPONENTS[name]
-    ]
+    cells = []
+    for row in placed.iter_rows(named=True):
+        for at, name in enumerate(_OF_GROUPS):
+            if row["component"] == COMPONENTS[name]:
+                share, low, high = (row[one] for one in ("share", "ci low", "ci high"))
+                ends = "" if low is None or low != low else f" ({100 * low:.1f}–{100 * high:.1f})"
+                cells.append({"row": row["row"], "column": at, "text": f"{100 * share:.1f}{ends}"})
     if not cells:
         return None
     heads = row_axis([f"{COMPONENTS[name]}, %" for name in _OF_GROUPS], orient="top", labelAngle=0)
-    own = (
-        sorted({cell["row"] for cell in cells}) if narrow() else None
-    )  # rows below the bars without a share are unused
-    return (
-        Chart.of(cells)
-        .mark("text", fontSize=11, color=INK)
-        .encode(x=field("column:O", axis=heads), y=rows.y(labels=narrow(), only=own), text="text:N")
-        .properties(width=rows.plot_width() if narrow() else 2 * _COLUMN, height={"step": _BAR}, name="of_groups")
-    )
-
-
-def _in_percent(row: dict[str, Any]) -> str:
-    share, low, high = (row[name] for name in ("share", "ci low", "ci high"))
-    ends = "" if low is None or low != low else f" ({100 * low:.1f}–{100 * high:.1f})"
-    return f"{100 * share:.1f}{ends}"
-
-
-def _shares_words(result: Variation, data: pl.DataFrame, drawn: pl.DataFrame) -> str:
-    text = ""
-    missing = [axis for axis in data["axis"].unique(maintain_order=True) if axis not in set(drawn["axis"])]
-    if missing:
-        text += f"Unknown for {', '.join(map(shorten, missing))}. "
-    if drawn["ci low"].is_not_null().any() and drawn["component"].is_in([COMPONENTS["group"]]).any():
-        text += f"In brackets: 95 % interval {interval_method(result.settings)}. "
-    negative = drawn.filter(pl.col("variance") < 0)
-    if negative.height:
-        which = ", ".join(f"{row['component']} ({shorten(row['axis'])})" for row in negative.iter_rows(named=True))
-        text += f"Estimates below 0 are counted as 0: {which}. "
-    return text + "Rest: single ratings, including noise."
+    own = sorted({cell["row"] for cell in cells}) if narrow() else None  # rows below bars without a share are unused
+    texts = Chart.of(cells).mark("text", fontSize=11, color=INK).encode(
+        x=field("column:O", axis=heads), y=rows.y(labels=narrow(), only=own), text="text:N"
+    )  # fmt: skip
+    width = rows.plot_width() if narrow() else 2 * _COLUMN
+    return texts.properties(width=width, height={"step": _BAR}, name="of_groups")
 
 
 # What more raters would add -------------------------------------------------------------------------------------------
@@ -191,36 +168,24 @@ def rater_reliability(
     data = rater_reliability_data(result, axis, subset=subset, max_groups=max_groups)
     drawn = defined(data, "relative")
     if drawn.filter(pl.col("axis") == (axis or "all")).is_empty():
-        return saying(title, _no_curve(result, axis, subset))
-    lines = _of_all(drawn) if axis is None else _of_groups(drawn)
+        if axis is not None:
+            return saying(title, g.RATERS_UNNAMED if g.names_raters(axis) else "There are no groups to show.")
+        why = _part(result.needed(), result, subset).filter(axis="all")["note"]
+        return saying(title, f"This is unknown: {why[0] or 'items do not differ'}." if len(why) else "This is unknown.")
+    if axis is None:  # both reliabilities of all raters, one line each
+        frames = [
+            drawn.select("raters", line=pl.lit(label), value=name, low=f"{name} low", high=f"{name} high")
+            for name, label in KINDS.items()
+        ]
+        lines = pl.concat(frames).with_columns(dashed=pl.lit(False))
+    else:  # the relative reliability of all raters and of each group
+        keys = drawn.select("axis", "group").unique(maintain_order=True)
+        names = keys.with_columns(line=pl.Series(unique_labels(keys["group"]), dtype=pl.String))
+        lines = drawn.join(names, on=["axis", "group"], how="left", maintain_order="left").select(
+            "raters", "line", value="relative", low="relative low", high="relative high", dashed=pl.col("axis") == "all"
+        )
     chart = _curves(lines, float(result.settings["target"]), bands=axis is None)
     return themed(chart, title, _curve_words(result, axis, subset, data, drawn))
-
-
-def _no_curve(result: Variation, axis: str | None, subset: str | None) -> str:
-    if axis is not None:
-        return g.RATERS_UNNAMED if g.names_raters(axis) else "There are no groups to show."
-    why = _part(result.needed(), result, subset).filter(axis="all")["note"]
-    return f"This is unknown: {why[0] or 'items do not differ'}." if len(why) else "This is unknown."
-
-
-def _of_all(drawn: pl.DataFrame) -> pl.DataFrame:
-    """Return both reliabilities of all raters, one line each."""
-    frames = [
-        drawn.select("raters", line=pl.lit(label), value=name, low=f"{name} low", high=f"{name} high")
-        for name, label in KINDS.items()
-    ]
-    return pl.concat(frames).with_columns(dashed=pl.lit(False))
-
-
-def _of_groups(drawn: pl.DataFrame) -> pl.DataFrame:
-    """Return the relative reliability of all raters and of each group, one line each."""
-    keys = drawn.select("axis", "group").unique(maintain_order=True)
-    names = keys.with_columns(line=pl.Series(unique_labels(keys["group"]), dtype=pl.String))
-    known = drawn.join(names, on=["axis", "group"], how="left", maintain_order="left")
-    return known.select(
-        "raters", "line", value="relative", low="relative low", high="relative high", dashed=pl.col("axis") == "all"
-    )
 
 
 def _curves(lines: pl.DataFrame, target: float, *, bands: bool) -> Chart:
@@ -269,17 +234,12 @@ def _curve_words(
         text += g.shown_words(shown, listed, total, "the largest") + "Relative reliability. "
     elif drawn["relative low"].is_not_null().any():
         text += f"Bands: 95 % intervals {interval_method(result.settings)}. "
-    return text + _reached(result, axis, subset)
-
-
-def _reached(result: Variation, axis: str | None, subset: str | None) -> str:
-    """Say how many raters reach the target."""
     needed = _part(result.needed(), result, subset).filter(axis="all")
-    if axis is not None or needed.is_empty():
-        return ""
-    row = needed.row(0, named=True)
-    told = [f"{name} {int(row[name]):,}" for name in KINDS if row[name] is not None and row[name] == row[name]]
-    return f"Raters for {row['target']:g}: {', '.join(told)}." if told else ""
+    if axis is None and needed.height:  # how many raters reach the target
+        row = needed.row(0, named=True)
+        told = [f"{name} {int(row[name]):,}" for name in KINDS if row[name] is not None and row[name] == row[name]]
+        text += f"Raters for {row['target']:g}: {', '.join(told)}." if told else ""
+    return text
 
 
 # All attributes at once -----------------------------------------------------------------------------------------------
@@ -293,9 +253,7 @@ def adjusted_effects_data(result: Variation, *, subset: str | None = None, max_g
         "unadjusted_low": "alone low", "unadjusted_high": "alone high", "effect": "accounted for",
         "ci_low": "accounted for low", "ci_high": "accounted for high", "n_raters": "raters", "note": "note",
     }  # fmt: skip
-    frame = _part(result.adjusted(), result, subset)
-    largest = frame.with_row_index("at").sort("n_raters", "at", descending=[True, False])
-    kept = (largest if max_groups is None else largest.head(max_groups)).sort("at")
+    kept = g.largest(_part(result.adjusted(), result, subset), "n_raters", max_groups)
     return kept.select(pl.col(name).alias(shown) for name, shown in names.items())
 
 
@@ -308,8 +266,9 @@ def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups
         asked = "An adjusted fit was not requested (adjust), or no group is shown."
         return saying(title, asked if data.is_empty() else "The effect is unknown for every group.")
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
-    rows = rows._replace(labels=_with_reference(rows, drawn))
-
+    references = set(drawn.select("axis", "reference").iter_rows())
+    labels = zip(rows.keys, rows.labels, strict=True)
+    rows = rows._replace(labels=[f"{one} (reference)" if key in references else one for key, one in labels])
     ends = [value for name in _WHEN for end in (" low", " high") for value in drawn[f"{name}{end}"]]
     core = [*drawn["alone"], *drawn["accounted for"], 0.0, *ends]
     x = across("points higher than the reference group", extent(core), rows.plot_width())
@@ -319,28 +278,16 @@ def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups
     reference = held.mark("point", size=45, color=INK, opacity=1, strokeWidth=1.5).encode(tooltip=told)
     layers = [vertical(0.0, x), reference]
     chart = twice(placed.filter(pl.col("group") != pl.col("reference")), rows, _WHEN, x, layers)
-    total = _part(result.adjusted(), result, subset).height
-    return themed(chart, title, _adjusted_words(result, data, drawn, total))
-
-
-def _with_reference(rows: Rows, drawn: pl.DataFrame) -> list[str]:
-    """Return the labels, those of reference groups marked."""
-    references = set(drawn.select("axis", "reference").iter_rows())
-    return [
-        f"{label} (reference)" if key in references else label
-        for key, label in zip(rows.keys, rows.labels, strict=True)
-    ]
-
-
-def _adjusted_words(result: Variation, data: pl.DataFrame, drawn: pl.DataFrame, total: int) -> str:
     left = data.filter(~pl.col("axis").is_in(drawn["axis"].implode()))
-    text = g.shown_words(drawn.height, data.height - left.height, total - left.height, "the largest")
+    total = _part(result.adjusted(), result, subset).height - left.height
+    text = g.shown_words(drawn.height, data.height - left.height, total, "the largest")
     for (axis,), own in left.group_by("axis", maintain_order=True):
         why = next((note for note in own["note"] if note), "only the reference group is shown")
         text += f"{shorten(str(axis))} is left out: {shorten(why, 120)}. "
     if drawn["accounted for low"].is_not_null().any():
         text += f"Line: 95 % interval {interval_method(result.settings)}. "
-    return text + "Each group is compared with the reference group of its attribute, on the same items."
+    text += "Each group is compared with the reference group of its attribute, on the same items."
+    return themed(chart, title, text)
 
 
 # All of it ------------------------------------------------------------------------------------------------------------
@@ -386,8 +333,7 @@ def repeat_agreement_data(
     frame = result.repeats().filter(statistic=statistic)
     whole = frame.filter(axis="all").with_columns(group=pl.lit(ALL_RATERS))
     own = frame.filter(~pl.col("axis").map_elements(g.names_raters, pl.Boolean), pl.col("axis") != "all")
-    kept = own if max_groups is None else own.sort("n_raters", descending=True, maintain_order=True).head(max_groups)
-    own = own.join(kept.select("axis", "group"), on=["axis", "group"], how="semi", maintain_order="left")
+    own = g.largest(own, "n_raters", max_groups)
     return pl.concat([whole, own]).select(pl.col(name).alias(shown) for name, shown in names.items())
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from plurivox.base.wording import counted, in_words, listed
 from plurivox.infer.claims import merged
 from plurivox.infer.result import Statement
-from plurivox.lenses.cohesion.words import OWN_VIEW
+from plurivox.lenses.cohesion.result import OWN_VIEW
 from plurivox.report.parts import (
     CAUTION,
     CHECK,

@@ -231,16 +231,12 @@ class Brief:
         return self.study.ask(name, inputs=inputs, **{**own, "by": self.axes, **settings})
 
     @property
-    def text_column(self) -> str | None:
-        """The item attribute that holds their text, if there is one."""
-        return text_column(self.ratings)
-
-    @property
     def texts(self) -> dict[str, str] | None:
         """The text of each item by its id, None if items have none."""
-        if self.text_column is None:
+        column = text_column(self.ratings)
+        if column is None:
             return None
-        known = self.ratings.items.select(pl.col("item", self.text_column).cast(pl.String)).drop_nulls()
+        known = self.ratings.items.select(pl.col("item", column).cast(pl.String)).drop_nulls()
         return dict(known.iter_rows())
 
 
@@ -367,7 +363,7 @@ def undefined_remarks(found: Result, statistic: str) -> list[str]:
 
 def with_text(frame: pl.DataFrame, brief: Brief) -> pl.DataFrame:
     """Add the items' text after their id, if they have one."""
-    column = brief.text_column
+    column = text_column(brief.ratings)
     if column is None:
         return frame
     known = brief.ratings.items.select(pl.col("item").cast(pl.String), pl.col(column).cast(pl.String).alias("text"))

@@ -21,9 +21,8 @@ from plurivox.infer.inference import MOST_KEPT
 from plurivox.lenses.responsiveness.habits import Habit, HabitRules, Looked, adjusted, habits, marks, of_raters
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import Reference
-from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.lenses.responsiveness.result import CHANCE, Responsiveness, Verdict, verdicts
 from plurivox.lenses.responsiveness.sums import Responses
-from plurivox.lenses.responsiveness.verdicts import CHANCE, Verdict, verdicts
 
 Floats = NDArray[np.float64]
 

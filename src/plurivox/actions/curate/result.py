@@ -11,7 +11,7 @@ from plurivox.actions.curate.parts import EXCLUDE, INCLUDE
 from plurivox.base.wording import counted, withheld_sentence
 from plurivox.infer.tables import TableResult
 from plurivox.infer.view import RANGE, Value, written
-from plurivox.lenses.responsiveness.verdicts import BROAD, GRANULAR, IN_LINE, UNKNOWN
+from plurivox.lenses.responsiveness.result import BROAD, GRANULAR, IN_LINE, UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

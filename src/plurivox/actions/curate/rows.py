@@ -30,8 +30,7 @@ from plurivox.base.wording import counted
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.infer.result import Table
-from plurivox.lenses.responsiveness.result import Responsiveness
-from plurivox.lenses.responsiveness.verdicts import DIFFERENT, UNKNOWN, verdicts
+from plurivox.lenses.responsiveness.result import DIFFERENT, UNKNOWN, Responsiveness, verdicts
 
 ACROSS = "all"
 """The group of pairs on which all groups agree."""

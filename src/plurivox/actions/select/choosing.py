@@ -20,7 +20,7 @@ from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared
 from plurivox.infer.result import Row
-from plurivox.lenses.responsiveness.peers import FAR, LEAST_SLOPES, against_peers, linked, spread
+from plurivox.lenses.responsiveness.raters import FAR, LEAST_SLOPES, against_peers, linked, spread
 from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.run import responsiveness
 

@@ -23,7 +23,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import require_columns, to_polars
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import SIGNIFICANT, adjust
-from plurivox.lenses.responsiveness.peers import LEAST_PEERS, TAILS, Floats, Peers, against_peers
+from plurivox.lenses.responsiveness.raters import LEAST_PEERS, TAILS, Floats, Peers, against_peers
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.statistics.responsiveness import auroc
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from plurivox.actions.select.choosing import CandidateGroup, JudgedRater, Ranked
 from plurivox.actions.select.result import NOISE
 from plurivox.domain.ratings import Ratings
-from plurivox.lenses.responsiveness.peers import Floats, leniencies
+from plurivox.lenses.responsiveness.raters import Floats, leniencies
 
 LEAST_ITEMS = 10
 """Items that chosen, group and others must share."""

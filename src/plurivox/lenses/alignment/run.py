@@ -54,7 +54,7 @@ from plurivox.lenses.alignment.sums import (
     votes_of,
 )
 from plurivox.lenses.responsiveness.references import EACH, by_others, split
-from plurivox.lenses.responsiveness.rows import notes_of
+from plurivox.lenses.responsiveness.run import notes_of
 from plurivox.statistics.checks import Level, level_of, prior_of, usual_level
 from plurivox.statistics.responsiveness import MEASURES
 

@@ -21,7 +21,8 @@ LENS = Lens(
     attributes_needed=False,
     questions=True,
     result="plurivox.lenses.cohesion.result:Cohesion",
-    brief="plurivox.lenses.cohesion.tables:brief",
-    notes="plurivox.lenses.cohesion.tables:notes",
+    tables="plurivox.lenses.cohesion.result:tables",
+    brief="plurivox.lenses.cohesion.result:brief",
+    notes="plurivox.lenses.cohesion.result:notes",
     kernel="plurivox.kernels.cohesion:permuted_passes",
 )

@@ -236,16 +236,12 @@ class AgreementValues:
 
 
 def named(sums: Sums, about: About) -> dict[str, NDArray[Any]]:
-    """Return every sum by the name that records call it by."""
-    found: dict[str, NDArray[Any]] = {}
-    for at, name in enumerate(SLOTS["scalars"]):
-        found[name] = sums["scalars"][..., at]
-    for at, name in enumerate(SLOTS["vectors"]):
-        found[name] = sums["vectors"][..., at, :]
-    if not about.nominal:
-        for at, name in enumerate(SLOTS["matrices"]):
-            found[name] = sums["matrices"][..., at, :, :]
-    return found | {name: array for name, array in sums.items() if name not in SLOTS}
+    """Return every sum by the name that records call it by: groups are the second dimension, the names the third."""
+    found: dict[str, NDArray[Any]] = {name: array for name, array in sums.items() if name not in SLOTS}
+    for slot, names in SLOTS.items():
+        if slot != "matrices" or not about.nominal:
+            found |= {name: sums[slot][:, :, at] for at, name in enumerate(names)}
+    return found
 
 
 def scores_of(ratings: Ratings, chosen: NDArray[np.bool_]) -> NDArray[np.float64] | None:

@@ -23,6 +23,7 @@ LENS = Lens(
     attributes_needed=False,
     csv_tables=("groups", "distribution", "use", "attributes"),
     result="plurivox.lenses.item.result:ItemView",
+    tables="plurivox.lenses.item.result:tables",
     legend="difference: a group's mean minus that of the item's other raters on the axis; distance: earth mover's, 1 "
     "is the length of the scale; chance: its median when raters are shuffled; p groups: corrected over the groups of "
     "this item; p items: p of the difference, corrected over all items and groups",

@@ -1,4 +1,4 @@
-"""What :func:`plurivox.item_view` found, as tables and sentences."""
+"""What :func:`plurivox.item_view` found, as frames, sentences and tables."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.base.wording import counted, listed, withheld_groups
+from plurivox.base.wording import counted, listed, one_line, withheld_groups
 from plurivox.infer.families import SIGNIFICANT, undecided
 from plurivox.infer.result import Row, p_text
 from plurivox.infer.tables import TableResult
+from plurivox.infer.view import BARS, Column, P, View, columns, filled, view_of
 from plurivox.infer.weighting import COUNTED_ALIKE, weighted_statements
 
 FEW = 3
@@ -64,14 +65,7 @@ class ItemView(TableResult):
 
     def _said(self) -> list[str]:
         """Return what matters, one sentence each: the item's scores, groups that stand apart, and what is not shown."""
-        return [*self._scores(), *self._apart(), *self._unseen(), *self._weighted()]
-
-    def _weighted(self) -> Iterator[str]:
-        """Say what weights amount to, and what does not use them."""
-        for one in weighted_statements(self.settings, (), "distance"):
-            used = "unweighted" in self.table("use").columns
-            rest = "Counts, and p-values over all items, count all raters equally." if used else COUNTED_ALIKE
-            yield f"{one.text} {rest}"
+        return [*self._scores(), *self._apart(), *self._unseen()]
 
     def _scores(self) -> Iterator[str]:
         """Say which point the item got most often, and how often it is given in the study as a whole."""
@@ -98,69 +92,50 @@ class ItemView(TableResult):
 
     def _apart(self) -> Iterator[str]:
         """Say which groups stand apart, the surest first."""
-        rows = self.to_frame()[1:]
+        settings, rows = self.settings, self.to_frame()[1:]
         tested = rows.filter(pl.col("p_value").is_not_null())
-        if not self.settings["withheld"] or self.table("use").is_empty():
+        if not settings["withheld"] or self.table("use").is_empty():
             return
         if tested.is_empty():
             if rows.is_empty():
                 yield "No group gave enough ratings of this item to be shown."
-            elif not self.settings["permutations"]:
+            elif not settings["permutations"]:
                 yield "Without permutations, groups are not compared with chance."
             return
         over = f"over {counted(tested.height, 'group')}"
-        apart = tested.filter(self._certain(tested)).sort("p_adjusted", "value", descending=[False, True])
+        alone = settings["fixed"] or settings["n_items"] == 1  # not chosen among others for its differences
+
+        def sure(row: dict[str, Any]) -> str:
+            own, p = f"{p_text(row['p_adjusted'])} after correction {over}", row["p_adjusted_items"]
+            among = f"among all {settings['n_items']:,} items {'not compared' if p is None else p_text(p)}"
+            return own if alone else f"on its own {own}; {among}"
+
+        certain = tested["p_adjusted"] < SIGNIFICANT
+        if not alone:  # undecided ones may not be said to stand apart
+            p = tested["p_adjusted_items"].fill_null(1.0)
+            certain = (p < SIGNIFICANT) & ~pl.Series(undecided(p.to_numpy(), settings["permutations"]))
+        apart = tested.filter(certain).sort("p_adjusted", "value", descending=[False, True])
         told: set[str] = set()
         for row in apart.iter_rows(named=True):
-            both = rows.filter(pl.col("axis") == row["axis"])
-            if self._mirrored(row["axis"], both.height):
-                if row["axis"] not in told:
-                    yield _pair_sentence(both, self._sure(row, over))
-                told.add(row["axis"])
+            axis, both = row["axis"], rows.filter(axis=row["axis"])
+            if both.height == 2 and not settings["withheld"][axis] and axis not in settings["several"]:
+                if axis not in told:  # each of the two is the other's rest
+                    yield _pair_sentence(both, sure(row))
+                told.add(axis)
             else:
-                yield _group_sentence(row, self._sure(row, over))
-        if apart.is_empty():
-            yield self._nothing(tested, over)
-
-    @property
-    def _alone(self) -> bool:
-        """Whether the item is tested on its own: it was not chosen among others for its differences."""
-        return bool(self.settings["fixed"] or self.settings["n_items"] == 1)
-
-    def _certain(self, tested: pl.DataFrame) -> pl.Series:
-        """Return which groups may be said to stand apart: on their own, or among all items; undecided ones may not."""
-        if self._alone:
-            return tested["p_adjusted"] < SIGNIFICANT
-        p = tested["p_adjusted_items"].fill_null(1.0)
-        return (p < SIGNIFICANT) & ~pl.Series(undecided(p.to_numpy(), self.settings["permutations"]))
-
-    def _sure(self, row: dict[str, Any], over: str) -> str:
-        """Say how sure a difference is, on its own and among all items."""
-        own = f"{p_text(row['p_adjusted'])} after correction {over}"
-        if self._alone:
-            return own
-        return f"on its own {own}; {self._among(row['p_adjusted_items'])}"
-
-    def _among(self, p: float | None) -> str:
-        every = f"among all {self.settings['n_items']:,} items"
-        return f"{every} not compared" if p is None else f"{every} {p_text(p)}"
-
-    def _nothing(self, tested: pl.DataFrame, over: str) -> str:
-        """Say that no group stands apart, and what p would be for the item on its own."""
+                yield _group_sentence(row, sure(row))
+        if not apart.is_empty():
+            return
         first = tested.sort("p_adjusted", "value", descending=[False, True]).row(0, named=True)
-        if not self._alone and first["p_adjusted"] < SIGNIFICANT:
-            who, sure = f"{first['axis']}: {first['group']}", self._sure(first, over)
-            return f"No group certainly stands apart. The surest is {who}: {sure}."
+        if not alone and first["p_adjusted"] < SIGNIFICANT:
+            yield f"No group certainly stands apart. The surest is {first['axis']}: {first['group']}: {sure(first)}."
+            return
         least = float(tested["p_value"].to_numpy().min())
         before = f"; before correction the smallest is {p_text(least)}" if least < SIGNIFICANT else ""
-        return f"After correction {over}, no group stands apart from chance{before}."
-
-    def _mirrored(self, axis: str, n_shown: int) -> bool:
-        """Return whether an axis has two groups, of which each is the other's rest."""
-        return n_shown == 2 and not self.settings["withheld"][axis] and axis not in self.settings["several"]
+        yield f"After correction {over}, no group stands apart from chance{before}."
 
     def _unseen(self) -> Iterator[str]:
-        """Say what is not shown."""
+        """Say what is not shown, what weights amount to, and what does not use them."""
         least = self.settings["min_group_size"]
         for axis, n in self.settings["withheld"].items():
             if n:
@@ -172,6 +147,10 @@ class ItemView(TableResult):
                 yield f"{axis}: {are} in no group because the value is missing."
         if not self.settings["has_raters"]:
             yield "The table holds counts per scale point; to show groups, it would have to say who gave which rating."
+        for one in weighted_statements(self.settings, (), "distance"):
+            used = "unweighted" in self.table("use").columns
+            rest = "Counts, and p-values over all items, count all raters equally." if used else COUNTED_ALIKE
+            yield f"{one.text} {rest}"
 
 
 def _group_sentence(row: dict[str, Any], sure: str) -> str:
@@ -195,3 +174,62 @@ def _pair_sentence(both: pl.DataFrame, sure: str) -> str:
 def _distance(row: dict[str, Any], sure: str) -> str:
     apart = f"the distributions are {row['value']:.0%} of the scale's length apart, {row['null_median']:.0%} by chance"
     return f"{apart} ({sure})"
+
+
+# Tables of text -------------------------------------------------------------------------------------------------------
+
+MAX_TEXT = 4000
+MAX_POINTS = 25
+MAX_TIED = 4
+MAX_LABEL = 20
+_COLUMNS = [
+    "group", "ratings", "plurality", Column("mean", ".2f"), Column("difference", "+.2f"), "distance", "chance",
+    *columns(P, ("p", "p groups", "p items")),
+]  # fmt: skip
+_VALUES = ("mean", "difference", "value", "null_median", "p_value", "p_adjusted", "p_adjusted_items")
+_USE = {"point": "point", "n_ratings": "ratings", "share": Column("share", ".1%"),
+        "share_of_study": Column("all items", ".1%")}  # fmt: skip
+
+
+def use_of(found: ItemView) -> View:
+    """Return how often each point was given, here and in the study; for a long scale, only its two ends."""
+    frame = found.table("use").with_columns(pl.Series("point", list(map(one_line, found.table("use")["point"]))))
+    view = view_of("Scores of all raters, compared with all items of the study", frame, _USE)
+    half, rows = MAX_POINTS // 2, view.rows
+    return view if len(rows) <= MAX_POINTS else view._replace(rows=[*rows[:half], ["…", "", "", ""], *rows[-half:]])
+
+
+def tables(found: ItemView) -> list[View]:
+    """Return everything that the terminal shows as tables."""
+    known = [[one_line(name), one_line(value[:MAX_TEXT])] for name, value in found.table("attributes").iter_rows()]
+    about = View(one_line(f"Item {found.settings['item']}"), ["attribute", "value"], known)
+    return filled(about, use_of(found)) + group_tables(found)
+
+
+def group_tables(found: ItemView) -> list[View]:
+    """Return a table for each axis."""
+    parts = found.table("distribution").partition_by("axis", "group", as_dict=True)
+    points = found.settings["points"]
+    header = [*_COLUMNS, "distribution"] if len(points) <= MAX_POINTS else _COLUMNS
+    shown: list[View] = []
+    if found.table("use").is_empty():
+        return shown
+    for axis, n_withheld in found.settings["withheld"].items():
+        counted = "n_ratings" if "weights" not in found.settings else "share"
+        lines = []
+        for row in found.to_frame()[1:].filter(axis=axis).iter_rows(named=True):
+            counts = parts[axis, row["group"]][counted].to_list()
+            top = max(counts)
+            tied = [_cut(point) for point, n in zip(points, counts, strict=True) if n == top]
+            plurality = ", ".join(tied) if len(tied) <= MAX_TIED else f"{len(tied)} tied"
+            bars = "".join("·" if n == 0 else BARS[int(-(-8 * n // top)) - 1] for n in counts)
+            line = [one_line(row["group"]), row["n_ratings"], plurality, *(row[name] for name in _VALUES), bars]
+            lines.append(line[: len(header)])
+        withheld = f", {n_withheld:,} withheld" if n_withheld else ""
+        shown.append(View(f"{one_line(axis)}{withheld}", header, lines))
+    return shown
+
+
+def _cut(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= MAX_LABEL else f"{line[: MAX_LABEL - 1].rstrip()}…"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -14,16 +15,18 @@ from numpy.typing import NDArray
 
 from plurivox.base.arguments import Kind, fits, is_text
 from plurivox.base.errors import SelectionError
+from plurivox.base.settings import Axes
 from plurivox.base.wording import counted, listed
 from plurivox.domain.attributes import as_categories, clean, id_texts, places_of
-from plurivox.domain.axis import OUTSIDE, Axis, By, Members
+from plurivox.domain.axis import OUTSIDE, Axis
+from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import Counts, counts_of, weighted_counts_of
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running, batched
-from plurivox.infer.exchange import Exchange
+from plurivox.infer.call import Call
 from plurivox.infer.families import SIGNIFICANT, corrected
-from plurivox.infer.grouping import Grouping, compared, exchangeable, named_axes, overlapping_axes, together
+from plurivox.infer.grouping import Grouping, exchangeable, named_axes, together
 from plurivox.infer.keywords import keywords
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.result import Table
@@ -40,7 +43,8 @@ FEW_DIFFER = "withheld, since few raters are said to differ on this item"
 _EQUAL = 1e-12  # of the scale's length: means that differ by less are the same up to rounding
 
 Floats = NDArray[np.float64]
-Strata = NDArray[np.int32] | None
+Scores = tuple[str, str, Counts, NDArray[Any]]
+"""An axis, a group, how many of its raters gave the item each point, and their weights."""
 
 _GROUPS = {
     "axis": pl.String, "group": pl.String, "plurality": pl.String, "mean": pl.Float64, "difference": pl.Float64,
@@ -50,6 +54,7 @@ _GROUPS = {
 _DISTRIBUTION = {
     "axis": pl.String, "group": pl.String, "point": pl.String, "n_ratings": pl.Int64, "share": pl.Float64,
 }  # fmt: skip
+_USE = {"point": pl.String, "n_ratings": pl.Int64, "share": pl.Float64, "share_of_study": pl.Float64}
 
 
 ItemId = Annotated[
@@ -105,19 +110,8 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
             f"nobody rated item {str(item)!r}", hint="It is listed, but all of its scores are missing."
         )
     by = settings.by if ratings.has_raters else ()
-    sorted_raters = _sorted_raters(ratings, by, settings.several, place)
-    rated = np.zeros(ratings.n_raters, dtype=bool)
-    rated[sorted_raters[0].raters if sorted_raters else []] = True
-    study = together(compared(ratings, by, settings.several, settings.min_group_size), rated)
-    hidden = [one.withheld for own in study for one in own.each]
-    rows: list[ItemRow] = []
-    parts: list[tuple[str, str, Counts, NDArray[Any]]] = [("all", "all", whole, weighed)]
-    strata = Exchange.of(ratings, settings.within).strata if by else None
-    for one, unseen in zip(sorted_raters, hidden, strict=True):
-        shown = np.flatnonzero((one.sizes > 0) & ~unseen & one.listed)
-        rows += _compared(one, shown, ratings, strata, settings, how)
-        parts += [(one.axis.name, one.axis.groups[g], one.counts[g], one.weighed[g]) for g in shown.tolist()]
-    among = _among_items(ratings, place, strata, settings, how) if by else {}
+    rows, parts, among, hidden = _by_group(ratings, place, by, settings, how)
+    parts = [("all", "all", whole, weighed), *parts]
     rows = [replace(row, p_adjusted_items=among.get((row.axis, row.group))) for row in rows]
     told = {key for key, p in among.items() if p < SIGNIFICANT} - {(row.axis, row.group) for row in rows}
     schema = (
@@ -130,20 +124,28 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
     else:
         everyone |= _given(whole, weighed, ratings)
     groups = [{name: getattr(row, name) for name in schema} for row in corrected(rows, "bh")]
+    study, labels = ratings.used(), [str(label) for label in ratings.scale.labels]
+    use = pl.DataFrame(
+        {"point": labels, "n_ratings": whole, "share": weighed / weighed.sum(), "share_of_study": study / study.sum()},
+        schema=_USE,
+    )
+    use = use if ratings.weights is None else use.with_columns(unweighted=whole / whole.sum())
+    about = ratings.items.slice(place, 1)
+    told_of = {name: as_categories(clean(about[name]))[0] for name in about.columns[1:]}
+    known = [(name, value) for name, value in told_of.items() if value is not None]
     tables = (
         Table("groups", pl.DataFrame([{name: one[name] for name in schema} for one in (everyone, *groups)], schema)),
         Table("distribution", _distribution(parts, ratings)),
-        Table("use", _use(whole, weighed, ratings)[: 0 if told else None]),
-        Table("attributes", _attributes(ratings, place)),
+        Table("use", use[: 0 if told else None]),
+        Table("attributes", pl.DataFrame(known, schema={"name": pl.String, "value": pl.String}, orient="row")),
     )
     asked = {
         "item": str(id_texts(ratings.items["item"].slice(place, 1))[0]), "n_items": ratings.n_items,
         "has_raters": ratings.has_raters, "by": named_axes(by),
-        "several": sorted(settings.several), "points": [str(label) for label in ratings.scale.labels],
+        "several": sorted(settings.several), "points": labels,
         "values": list(ratings.scale.values), "permutations": settings.permutations, "seed": settings.seed,
         "within": None if settings.within is None else list(settings.within), "fixed": settings.fixed,
-        "min_group_size": settings.min_group_size, **_uncounted(sorted_raters, hidden),
-        **remembered,
+        "min_group_size": settings.min_group_size, **hidden, **remembered,
     }  # fmt: skip
     return ItemView(tables, asked)
 
@@ -164,74 +166,77 @@ def _place(ratings: Ratings, item: str | float) -> int:
     return place
 
 
-class _Sorted(NamedTuple):
-    """The raters of an item sorted along one axis.
+def _by_group(
+    ratings: Ratings, place: int, by: Axes, settings: ItemViewSettings, how: Running
+) -> tuple[list[ItemRow], list[Scores], dict[tuple[str, str], float], dict[str, dict[str, int]]]:
+    """Compare the item's raters along each axis.
 
-    ``raters``, ``codes`` and ``scores`` have one entry per rating, ``counts`` are groups × points; of overlapping
-    groups, only the group itself is ``listed``, not its rest. ``weighed`` has weights instead of counts, where raters
-    have any.
+    Returns their rows, their scores, p of each group corrected over all items and groups, as the list of items has it,
+    and for each axis how many groups are withheld, and how many of the item's raters are in none.
     """
-
-    axis: Axis
-    raters: NDArray[np.int32]
-    codes: NDArray[np.int32]
-    scores: Counts
-    counts: Counts
-    listed: Members
-    weighed: NDArray[Any]
-
-    @property
-    def sizes(self) -> Counts:
-        """How many raters of the item each group has."""
-        sizes: Counts = self.counts.sum(axis=1)
-        return sizes
-
-
-def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], place: int) -> list[_Sorted]:
-    """Sort the raters of an item along each axis, and along each value of an attribute that may have several."""
-    if any("rater" in ([one] if isinstance(one, str) else one) for one in by):
+    if any("rater" in one for one in by):
         raise SelectionError(
             "an item's view compares groups, not raters", hint="Ratings.to_frame() lists who rated it."
         )
-    if not by:
-        return []
-    overlapping = overlapping_axes(by, several, pairs=False)
-    own = ratings.of_items(place, place + 1)
-    raters, scores = own.raters, own.scores.astype(np.int64)
-    return [
-        _Sorted(
-            axis, raters, axis.codes[raters], scores, counts_of(ratings, axis, place, place + 1)[0],
-            np.arange(len(axis)) < (1 if one.overlapping else len(axis)),
-            (counts_of if ratings.weights is None else weighted_counts_of)(ratings, axis, place, place + 1)[0],
-        )
-        for one in compared(ratings, by, overlapping, 1)
-        for axis in one.each
-    ]  # fmt: skip
+    call, own = Call.of(ratings, settings, how, by=by, exchanged=bool(by)), ratings.of_items(place, place + 1)
+    rated = np.zeros(ratings.n_raters, dtype=bool)
+    rated[own.raters if by else []] = True
+    rows: list[ItemRow] = []
+    parts: list[Scores] = []
+    hidden: dict[str, dict[str, int]] = {"withheld": {}, "outside": {}}
+    for one, axis in [(own_axes, axis) for own_axes in together(call.axes, rated) for axis in own_axes.each]:
+        counts = counts_of(ratings, axis, place, place + 1)[0]
+        weights = counts if ratings.weights is None else weighted_counts_of(ratings, axis, place, place + 1)[0]
+        there = (counts.sum(axis=1) > 0) & (np.arange(len(axis)) < (1 if one.overlapping else len(axis)))
+        shown = np.flatnonzero(there & ~axis.withheld)
+        rows += _compared(call, axis, own, counts, weights, shown)
+        parts += [(axis.name, axis.groups[g], counts[g], weights[g]) for g in shown.tolist()]
+        n_withheld = int(np.count_nonzero(there & axis.withheld))
+        hidden["withheld"][axis.name] = hidden["withheld"].get(axis.name, 0) + n_withheld
+        hidden["outside"][axis.name] = int(np.count_nonzero(axis.codes[own.raters] == OUTSIDE))
+    among: dict[tuple[str, str], float] = {}
+    if by and settings.permutations and not settings.fixed and ratings.n_items > 1:
+        draws, alike = (
+            Draws.permuted(settings.permutations, settings.seed),
+            ratings.unweighted(),
+        )  # as items counts them
+        listing = family(alike, call.axes, call.inference.exchange.strata, draws, how.doing("items"))
+        among = listing.of_item(alike, place, draws, how)
+    return rows, parts, among, hidden
 
 
 def _compared(
-    one: _Sorted, shown: NDArray[np.intp], ratings: Ratings, strata: Strata, settings: ItemViewSettings, how: Running
+    call: Call, axis: Axis, own: Part, counts: Counts, weighed: NDArray[Any], shown: NDArray[np.intp]
 ) -> list[ItemRow]:
-    """Return a row for each shown group of an axis, with its distance from the others and what shuffling gives."""
-    values, total = np.array(ratings.scale.values), one.weighed.sum(axis=0)
+    """Return a row for each shown group of an axis, with its distance from the others and what shuffling gives.
+
+    ``counts`` and ``weighed`` are groups × points: how many raters of the item gave each, and their weights.
+    """
+    ratings, settings, strata = call.ratings, call.settings, call.inference.exchange.strata
+    values, total = np.array(ratings.scale.values), weighed.sum(axis=0)
     length = values[-1] - values[0]
     steps = np.diff(values) / length
-    observed = _distances(one.weighed[shown], total, steps)
-    plain = _distances(one.counts[shown], one.counts.sum(axis=0), steps)
-    work = DistanceShuffles.of(ratings, one, shown, steps, strata, settings)
-    null = work.distances(how) if len(shown) else np.empty((0, 0))
-    moved = exchangeable(one.codes, len(one.axis), None if strata is None else strata[one.raters])
+    observed = _distances(weighed[shown], total, steps)
+    plain = _distances(counts[shown], counts.sum(axis=0), steps)
+    inside = axis.codes[own.raters] != OUTSIDE
+    raters, scores = own.raters[inside], own.scores[inside].astype(np.int64)
+    null = np.empty((0, len(shown)))
+    if len(shown) and settings.permutations:  # only those who rated the item and have a value on the axis are shuffled
+        grouping = Grouping.of(ratings, axis.codes, len(axis), strata, np.isin(np.arange(ratings.n_raters), raters))
+        draws, width = Draws.permuted(settings.permutations, settings.seed), max(ratings.n_raters, counts.size)
+        work = partial(_shuffled, grouping, raters, scores, counts, shown, steps, draws)
+        null = np.concatenate(batched(work, draws.total, call.inference.how, cost=width * _COST, width=width))
+    moved = exchangeable(axis.codes[own.raters], len(axis), None if strata is None else strata[own.raters])
     rows = []
     for at, g in enumerate(shown.tolist()):
-        own = one.weighed[g]
         row = ItemRow(
-            "group", one.axis.name, one.axis.groups[g], "distance", float(observed[at]),
-            unweighted=None if ratings.weights is None else float(plain[at]), **_given(one.counts[g], own, ratings),
+            "group", axis.name, axis.groups[g], "distance", float(observed[at]),
+            unweighted=None if ratings.weights is None else float(plain[at]), **_given(counts[g], weighed[g], ratings),
         )  # fmt: skip
-        if one.counts[g].sum() == one.counts.sum():
+        if counts[g].sum() == counts.sum():
             rows.append(replace(row, note="nobody else on this axis rated the item"))
             continue
-        rest = total - own
+        rest = total - weighed[g]
         difference = row.mean - float(rest @ values / rest.sum())
         if abs(difference) <= _EQUAL * length:
             difference = 0.0
@@ -256,65 +261,24 @@ def _distances(counts: NDArray[Any], total: NDArray[Any], steps: Floats) -> Floa
     return np.where(np.isnan(rest[..., 0]), np.nan, distances)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DistanceShuffles:
-    """The raters of an item, shuffled between the groups of an axis, and how far the shown groups are from the others.
+def _shuffled(
+    grouping: Grouping, raters: NDArray[np.int32], scores: Counts, counts: Counts, shown: NDArray[np.intp],
+    steps: Floats, draws: Draws, first: int, last: int,
+) -> Floats:  # fmt: skip
+    """Return the distances of the shown groups from the others under draws ``first`` to ``last``, draws × groups.
 
-    ``raters`` and ``scores`` have one entry per rater of the axis, ``counts`` are groups × points.
+    ``raters`` and ``scores`` have one entry per rater of the item on the axis, ``counts`` are groups × points.
     """
-
-    grouping: Grouping
-    raters: NDArray[np.int32]
-    scores: Counts
-    counts: Counts
-    shown: NDArray[np.intp]
-    steps: Floats
-    draws: Draws
-
-    @classmethod
-    def of(
-        cls, ratings: Ratings, one: _Sorted, shown: NDArray[np.intp], steps: Floats, strata: Strata,
-        settings: ItemViewSettings,
-    ) -> DistanceShuffles:  # fmt: skip
-        """Shuffle only those who rated the item and have a value on the axis."""
-        inside = one.codes != OUTSIDE
-        among = np.zeros(ratings.n_raters, dtype=bool)
-        among[one.raters[inside]] = True
-        grouping = Grouping.of(ratings, one.axis.codes, len(one.axis), strata, among)
-        draws = Draws.permuted(settings.permutations, settings.seed)
-        return cls(grouping, one.raters[inside], one.scores[inside], one.counts, shown, steps, draws)
-
-    def distances(self, how: Running) -> Floats:
-        """Return the distances under each permutation, permutations × shown groups."""
-        if not self.draws.total:
-            return np.empty((0, len(self.shown)))
-        width = max(len(self.grouping.codes), self.counts.size)
-        return np.concatenate(batched(self, self.draws.total, how, cost=width * _COST, width=width))
-
-    def __call__(self, first: int, last: int) -> Floats:
-        """Return the distances under permutations ``first`` to ``last``, counted from 0."""
-        n, (n_groups, n_points) = last - first, self.counts.shape
-        some = self.draws.between(first, last)
-        labels = self.grouping.labels(some)[:, self.raters].astype(np.int64)
-        cells = (np.arange(n)[:, np.newaxis] * n_groups + labels) * n_points + self.scores
-        if len(self.grouping.weights):  # which move with the groups
-            weights = self.grouping.rater_weights(some)[:, self.raters]
-            moved = np.bincount(cells.ravel(), weights.ravel(), n * self.counts.size).reshape(n, n_groups, n_points)
-            return _distances(moved[:, self.shown], moved.sum(axis=1, keepdims=True), self.steps)
-        counts = np.bincount(cells.ravel(), minlength=n * self.counts.size).reshape(n, n_groups, n_points)
-        return _distances(counts[:, self.shown], self.counts.sum(axis=0), self.steps)
-
-
-def _among_items(
-    ratings: Ratings, place: int, strata: Strata, settings: ItemViewSettings, how: Running
-) -> dict[tuple[str, str], float]:
-    """Return p of each group by axis and name, corrected over all items and groups, as the list of items has it."""
-    if settings.fixed or not settings.permutations or ratings.n_items == 1:
-        return {}
-    ratings = ratings.unweighted()  # as the list of items counts them
-    axes = compared(ratings, settings.by, settings.several, settings.min_group_size)
-    draws = Draws.permuted(settings.permutations, settings.seed)
-    return family(ratings, axes, strata, draws, how.doing("items")).of_item(ratings, place, draws, how)
+    n, (n_groups, n_points) = last - first, counts.shape
+    some = draws.between(first, last)
+    labels = grouping.labels(some)[:, raters].astype(np.int64)
+    cells = (np.arange(n)[:, np.newaxis] * n_groups + labels) * n_points + scores
+    if len(grouping.weights):  # which move with the groups
+        weights = grouping.rater_weights(some)[:, raters]
+        moved = np.bincount(cells.ravel(), weights.ravel(), n * counts.size).reshape(n, n_groups, n_points)
+        return _distances(moved[:, shown], moved.sum(axis=1, keepdims=True), steps)
+    made = np.bincount(cells.ravel(), minlength=n * counts.size).reshape(n, n_groups, n_points)
+    return _distances(made[:, shown], counts.sum(axis=0), steps)
 
 
 def _given(counts: Counts, weighed: NDArray[Any], ratings: Ratings) -> dict[str, Any]:
@@ -326,7 +290,7 @@ def _given(counts: Counts, weighed: NDArray[Any], ratings: Ratings) -> dict[str,
     return {"plurality": ", ".join(top), "mean": mean, "n_ratings": int(counts.sum()), **beside}
 
 
-def _distribution(parts: Sequence[tuple[str, str, Counts, NDArray[Any]]], ratings: Ratings) -> pl.DataFrame:
+def _distribution(parts: Sequence[Scores], ratings: Ratings) -> pl.DataFrame:
     """Return how often each group gave each point, and its share, weighted where raters have weights."""
     cells = [
         (axis, group, str(label), n, w / weighed.sum(), n / int(counts.sum()))
@@ -335,36 +299,3 @@ def _distribution(parts: Sequence[tuple[str, str, Counts, NDArray[Any]]], rating
     ]
     frame = pl.DataFrame(cells, schema={**_DISTRIBUTION, "unweighted": pl.Float64}, orient="row")
     return frame.drop("unweighted") if ratings.weights is None else frame
-
-
-def _use(whole: Counts, weighed: NDArray[Any], ratings: Ratings) -> pl.DataFrame:
-    """Return how often each point was given to the item, and its share among all ratings of the study."""
-    study = ratings.used()
-    shares = weighed / weighed.sum()
-    frame = pl.DataFrame(
-        {
-            "point": [str(label) for label in ratings.scale.labels], "n_ratings": whole,
-            "share": shares, "share_of_study": study / study.sum(),
-        },
-        schema={"point": pl.String, "n_ratings": pl.Int64, "share": pl.Float64, "share_of_study": pl.Float64},
-    )  # fmt: skip
-    return frame if ratings.weights is None else frame.with_columns(unweighted=whole / whole.sum())
-
-
-def _attributes(ratings: Ratings, place: int) -> pl.DataFrame:
-    """Return what is known about an item, as text."""
-    row = ratings.items.slice(place, 1)
-    values = {name: as_categories(clean(row[name]))[0] for name in row.columns[1:]}
-    known = [(name, value) for name, value in values.items() if value is not None]
-    return pl.DataFrame(known, schema={"name": pl.String, "value": pl.String}, orient="row")
-
-
-def _uncounted(axes: Sequence[_Sorted], hidden: Sequence[Members]) -> dict[str, dict[str, int]]:
-    """Count per axis the groups that are withheld, and the item's raters who are in none."""
-    withheld: dict[str, int] = {}
-    outside: dict[str, int] = {}
-    for one, unseen in zip(axes, hidden, strict=True):
-        name = one.axis.name
-        withheld[name] = withheld.get(name, 0) + int(np.count_nonzero(unseen & one.listed & (one.sizes > 0)))
-        outside[name] = int(np.count_nonzero(one.codes == OUTSIDE))
-    return {"withheld": withheld, "outside": outside}

@@ -7,8 +7,8 @@ TASKS = Written(
     name="tasks",
     help="Also write the items that deserve more ratings as tasks for raters: .json, .jsonl, .csv or .parquet.",
     settings=TasksSettings,
-    check="plurivox.lenses.items.tasks:check_file",
-    write="plurivox.lenses.items.tasks:write_tasks",
+    check="plurivox.lenses.items.result:check_file",
+    write="plurivox.lenses.items.result:write_tasks",
 )
 
 LENS = Lens(
@@ -26,7 +26,8 @@ LENS = Lens(
     showing=ItemsShown,
     csv_tables=("uncertain", "divided", "distributions"),
     result="plurivox.lenses.items.result:Items",
-    brief="plurivox.lenses.items.tables:brief",
+    tables="plurivox.lenses.items.result:tables",
+    brief="plurivox.lenses.items.result:brief",
     written=TASKS,
     kernel="plurivox.kernels.moments:add_differences",
 )

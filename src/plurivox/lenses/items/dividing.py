@@ -13,8 +13,9 @@ A maximum over items is not a sum over them; it runs on the same pool.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,8 +139,7 @@ class DividingCandidates:
 
     def further(self, ratings: Ratings, draws: Draws, how: Running) -> DividingCandidates:
         """Return the same with more shuffles."""
-        work = ItemShuffles(ratings.parts(), self.sides, _from_first(ratings), draws)
-        return replace(self, null=self.null.joined(_shuffled(work, how)))
+        return replace(self, null=self.null.joined(_shuffled(ratings, self.sides, draws, how)))
 
     def p_adjusted(self, z: Floats, p: Floats) -> Floats:
         """Return (#{largest |z*| ≥ |z|} + 1)/(N + 1), not less than p alone; NaN where z is, and without shuffles."""
@@ -150,11 +150,15 @@ class DividingCandidates:
 
     def of_item(self, ratings: Ratings, place: int, draws: Draws, how: Running) -> dict[tuple[str, str], float]:
         """Return p_adjusted of one item for each of its candidates, by axis and group."""
-        found = {}
-        values = _from_first(ratings)
+        found, part, values = {}, ratings.of_items(place, place + 1), _from_first(ratings)
         for side in self.sides:
             z = z_of(side, place, *cells_of(ratings, side, place, place + 1, values))[0]
-            null = OneItem.of(ratings, side, place, draws).run(how) if self.draws else np.zeros((0, len(z)))
+            null = np.zeros((0, len(z)))
+            if self.draws:
+                inside = side.axis.codes[part.raters] >= 0
+                work = partial(_of_one_item, side, place, part.raters[inside], values[part.scores[inside]], draws)
+                width = len(side.grouping.codes) + len(side.axis)
+                null = np.concatenate(batched(work, draws.total, how, cost=width * 1e-8, width=width))
             adjusted = self.p_adjusted(z, compare(z, null).p_value).tolist()
             if side.mirrored:
                 adjusted[1] = adjusted[0]
@@ -180,13 +184,24 @@ def family(
     draws
         The permutations; none for values without p.
     """
-    values, parts = _from_first(ratings), ratings.parts()
-    prepared = [(one[0].name, _side(ratings, *one, values, strata)) for one in _each(axes)]
-    sides = tuple(side for _, side in prepared if side is not None)
-    unmoved = {name for name, _ in prepared} - {side.axis.name for side in sides}
-    work = ItemShuffles(parts, sides, values, Draws.observed())
-    null, observed = _shuffled(replace(work, draws=draws), how), [sums[0] for sums in work(0, 1).sums]
-    return DividingCandidates(sides, null, observed, sum(side.n_candidates for side in sides), tuple(sorted(unmoved)))
+    values, sides, unmoved = _from_first(ratings), [], set()
+    for one in axes:
+        for axis, shown in one.shown:
+            listed, mirrored = np.isin(np.arange(len(axis)), shown), not one.overlapping and len(axis) == 2
+            if mirrored:
+                listed[1] = False  # one of two groups represents both
+            if not listed.any() or len(axis) < 2 or names_raters(axis.name):
+                continue
+            unmoved.add(axis.name)
+            codes = np.where(ratings.per_rater() > 0, axis.codes, -1)
+            listed &= exchangeable(codes, len(axis), strata)
+            if listed.any():
+                sides.append(_side(ratings, axis, listed, mirrored, values, strata))
+    unmoved -= {side.axis.name for side in sides}
+    null = _shuffled(ratings, sides, draws, how)
+    observed = [sums[0] for sums in _drawn(ratings.parts(), sides, values, Draws.observed(), 0, 1).sums]
+    n_candidates = sum(side.n_candidates for side in sides)
+    return DividingCandidates(tuple(sides), null, observed, n_candidates, tuple(sorted(unmoved)))
 
 
 def _from_first(ratings: Ratings) -> Floats:
@@ -196,26 +211,10 @@ def _from_first(ratings: Ratings) -> Floats:
     return values
 
 
-def _each(axes: Sequence[Compared]) -> Iterator[tuple[Axis, Bools, bool]]:
-    """Yield each axis with the groups that are compared, and whether one of two groups represents both."""
-    for one in axes:
-        for axis, shown in one.shown:
-            listed = np.isin(np.arange(len(axis)), shown)
-            mirrored = not one.overlapping and len(axis) == 2
-            if mirrored:
-                listed[1] = False
-            if listed.any() and len(axis) > 1 and not names_raters(axis.name):
-                yield axis, listed, mirrored
-
-
 def _side(
     ratings: Ratings, axis: Axis, listed: Bools, mirrored: bool, values: Floats, strata: NDArray[np.int32] | None
-) -> AxisCandidates | None:
-    """Return the candidates of an axis, or None where no shown group can be shuffled."""
-    codes = np.where(ratings.per_rater() > 0, axis.codes, -1)
-    listed = listed & exchangeable(codes, len(axis), strata)
-    if not listed.any():
-        return None
+) -> AxisCandidates:
+    """Return the candidates of an axis."""
     n, total, squares = _moments(ratings, axis.codes, values)
     spare = int(np.maximum(n - 1, 0).sum())
     pooled = float(squares.sum()) / spare if spare else 0.0
@@ -225,17 +224,16 @@ def _side(
     side = AxisCandidates(
         axis, listed, mirrored, grouping, n, total, squares, variance, pooled, nobody, n * 0, total * 0.0
     )
-    found = [
-        _largest(side, start, *cells_of(ratings, side, start, stop, values)) for start, stop in _blocks(ratings, axis)
-    ]
-    group, n_group, own, number = (np.concatenate(column) for column in zip(*found, strict=True))
-    return replace(side, group=group, n_group=n_group, total_group=own, n_candidates=int(number.sum()))
-
-
-def _blocks(ratings: Ratings, axis: Axis) -> Iterator[tuple[int, int]]:
-    size = max(1, CELLS // len(axis))
+    found, size = [], max(1, CELLS // len(axis))
     for start in range(0, max(ratings.n_items, 1), size):
-        yield start, min(start + size, ratings.n_items)
+        n_group, own = cells_of(ratings, side, start, min(start + size, ratings.n_items), values)
+        z = z_of(side, start, n_group, own)
+        extent = np.where(np.isnan(z), -1.0, np.abs(z))
+        group, rows = extent.argmax(axis=1), np.arange(len(extent))  # the first of ties
+        number = np.count_nonzero(extent >= 0, axis=1)
+        found.append((np.where(number, group, -1).astype(np.int32), n_group[rows, group], own[rows, group], number))
+    groups, n_group, own, number = (np.concatenate(column) for column in zip(*found, strict=True))
+    return replace(side, group=groups, n_group=n_group, total_group=own, n_candidates=int(number.sum()))
 
 
 def _moments(ratings: Ratings, codes: NDArray[np.int32], values: Floats) -> tuple[Ints, Floats, Floats]:
@@ -274,66 +272,42 @@ def z_of(side: AxisCandidates, start: int, n_group: Ints, total: Floats) -> Floa
     return np.where(usable, (total - n_group * mean) / np.sqrt(weight * variance), np.nan)
 
 
-def _largest(
-    side: AxisCandidates, start: int, n_group: Ints, total: Floats
-) -> tuple[NDArray[np.int32], Ints, Floats, Ints]:
-    """Return for each item the group with the largest |z|, the first of ties, its ratings and sum; and how many z."""
-    z = z_of(side, start, n_group, total)
-    extent = np.where(np.isnan(z), -1.0, np.abs(z))
-    group = extent.argmax(axis=1)
-    rows = np.arange(len(group))
-    number = np.count_nonzero(extent >= 0, axis=1)
-    return np.where(number, group, -1).astype(np.int32), n_group[rows, group], total[rows, group], number
+def _drawn(
+    parts: Sequence[Part], sides: Sequence[AxisCandidates], values: Floats, draws: Draws, first: int, last: int
+) -> Null:
+    """Return what draws ``first`` to ``last`` give for all candidates, the same shuffle for all axes."""
+    from plurivox.kernels.moments import N_DIVIDING, add_differences
+
+    some = draws.between(first, last)
+    squares = np.zeros(some.total)
+    ranks: list[Any] = []
+    sums: list[Any] = []
+    for side in sides:
+        labels = side.grouping.kernel_labels(some)
+        ranks.append(np.zeros((len(side.n), 3), np.int32))
+        sums.append(np.zeros((some.total, len(side.axis), N_DIVIDING)))
+        mean, signed = side.mean, side.signed
+        for part in parts:
+            at = part.items
+            add_differences(
+                part.offsets, part.raters, part.scores, values, labels, side.listed, side.n[at],
+                mean[at], side.squares[at], side.variance[at], STEADY * side.pooled, STEADY, side.group[at],
+                signed[at], TOLERANCE, squares, ranks[-1][at], sums[-1],
+            )  # fmt: skip
+    return Null(np.sqrt(squares), ranks, sums)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ItemShuffles:
-    """Candidates of all axes under draws ``first`` to ``last``, the same shuffle for all of them."""
-
-    parts: Sequence[Part]
-    sides: tuple[AxisCandidates, ...]
-    values: Floats
-    draws: Draws
-
-    def __call__(self, first: int, last: int) -> Null:
-        """Return the largest difference of each draw, and what else belongs to the candidates."""
-        from plurivox.kernels.moments import N_DIVIDING, add_differences
-
-        some = self.draws.between(first, last)
-        squares = np.zeros(some.total)
-        ranks: list[Any] = []
-        sums: list[Any] = []
-        for side in self.sides:
-            labels = _kernel_labels(side.grouping.labels(some), len(side.axis))
-            ranks.append(np.zeros((len(side.n), 3), np.int32))
-            sums.append(np.zeros((some.total, len(side.axis), N_DIVIDING)))
-            mean, signed = side.mean, side.signed
-            for part in self.parts:
-                at = part.items
-                add_differences(
-                    part.offsets, part.raters, part.scores, self.values, labels, side.listed, side.n[at],
-                    mean[at], side.squares[at], side.variance[at], STEADY * side.pooled, STEADY, side.group[at],
-                    signed[at], TOLERANCE, squares, ranks[-1][at], sums[-1],
-                )  # fmt: skip
-        return Null(np.sqrt(squares), ranks, sums)
-
-
-def _kernel_labels(labels: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
-    """Return labels as the kernel expects them: raters in no group are in one more group at the end."""
-    kind = np.uint8 if n_groups < 255 else np.int32
-    return np.where(labels < 0, n_groups, labels).astype(kind)
-
-
-def _shuffled(work: ItemShuffles, how: Running) -> Null:
+def _shuffled(ratings: Ratings, sides: Sequence[AxisCandidates], draws: Draws, how: Running) -> Null:
     """Run all shuffles and combine their results as they arrive, so that little is held at once."""
-    total = work.draws.total if work.sides else 0
-    cost = max(1e-6, _COST * sum(len(part.scores) for part in work.parts) * len(work.sides))
-    widest = max((len(side.grouping.codes) + len(side.axis) * 8 for side in work.sides), default=1)
+    total = draws.total if sides else 0
+    work = partial(_drawn, ratings.parts(), sides, _from_first(ratings), draws)
+    cost = max(1e-6, _COST * sum(len(part.scores) for part in ratings.parts()) * len(sides))
+    widest = max((len(side.grouping.codes) + len(side.axis) * 8 for side in sides), default=1)
     spread = -(-total // (4 * at_once(how)))  # enough batches to keep every worker busy to the end
     batch = max(1, min(int(_BATCH / cost), CELLS // widest, spread))
-    ranks = [np.zeros((len(side.n), 3), np.int32) for side in work.sides]
+    ranks = [np.zeros((len(side.n), 3), np.int32) for side in sides]
     largest: list[Floats] = [np.zeros(0)]
-    sums: list[list[Floats]] = [[] for _ in work.sides]
+    sums: list[list[Floats]] = [[] for _ in sides]
     for made in as_made(work, total, how, batch=batch):
         largest.append(made.largest)
         for own, more in zip(ranks, made.ranks, strict=True):
@@ -345,41 +319,24 @@ def _shuffled(work: ItemShuffles, how: Running) -> Null:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OneItem:
-    """The z of one item for every group of an axis under draws ``first`` to ``last``, the shuffles of all items."""
+def _of_one_item(
+    side: AxisCandidates, place: int, raters: NDArray[np.int32], scores: Floats, draws: Draws, first: int, last: int
+) -> Floats:
+    """Return z of one item for every group of an axis under draws ``first`` to ``last``, the shuffles of all items.
 
-    side: AxisCandidates
-    place: int
-    raters: NDArray[np.int32]
-    scores: Floats
-    draws: Draws
-
-    @classmethod
-    def of(cls, ratings: Ratings, side: AxisCandidates, place: int, draws: Draws) -> OneItem:
-        """Use the ratings of an item by the raters of an axis."""
-        part = ratings.of_items(place, place + 1)
-        inside = side.axis.codes[part.raters] >= 0
-        return cls(side, place, part.raters[inside], _from_first(ratings)[part.scores[inside]], draws)
-
-    def run(self, how: Running) -> Floats:
-        """Return draws × groups."""
-        width = len(self.side.grouping.codes) + len(self.side.axis)
-        return np.concatenate(batched(self, self.draws.total, how, cost=width * 1e-8, width=width))
-
-    def __call__(self, first: int, last: int) -> Floats:
-        """Return z of some draws, NaN where a group is not a candidate."""
-        labels = self.side.grouping.labels(self.draws.between(first, last))[:, self.raters].astype(np.int64)
-        shape = (last - first, len(self.side.axis))
-        cell = (np.arange(shape[0])[:, np.newaxis] * shape[1] + labels).ravel()
-        n: Ints = np.bincount(cell, minlength=shape[0] * shape[1])
-        total = np.bincount(cell, np.tile(self.scores, shape[0]), shape[0] * shape[1]).astype(np.float64)
-        same = np.full(shape[0], self.place)
-        side = replace(self.side, n=self.side.n[same], total=self.side.total[same], variance=self.side.variance[same])
-        return z_of(side, 0, n.reshape(shape), total.reshape(shape))
+    NaN where a group is not a candidate. ``raters`` and ``scores`` are those of the item's raters on the axis.
+    """
+    labels = side.grouping.labels(draws.between(first, last))[:, raters].astype(np.int64)
+    shape = (last - first, len(side.axis))
+    cell = (np.arange(shape[0])[:, np.newaxis] * shape[1] + labels).ravel()
+    n: Ints = np.bincount(cell, minlength=shape[0] * shape[1])
+    total = np.bincount(cell, np.tile(scores, shape[0]), shape[0] * shape[1]).astype(np.float64)
+    same = np.full(shape[0], place)
+    side = replace(side, n=side.n[same], total=side.total[same], variance=side.variance[same])
+    return z_of(side, 0, n.reshape(shape), total.reshape(shape))
 
 
-# Differences on single items, pulled towards the group's difference over all items as far as they are noise -----------
+# Shrunken differences -------------------------------------------------------------------------------------------------
 # Differences on single items, pulled towards the group's difference over all items as far as they are noise.
 #
 # The true difference of the item with the largest of many differences is, on average, smaller. With w = n_g n_r / n the

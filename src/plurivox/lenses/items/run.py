@@ -60,15 +60,17 @@ def divided(ratings: Ratings, found: DividingCandidates, rows: pl.DataFrame, lea
     """
     few, claimed = pl.Series(_telling(ratings, found, rows, least)), (rows["p_adjusted"] < SIGNIFICANT).fill_null(False)
     few |= rows["item"].is_in(rows["item"].filter(few & claimed).implode())
-    rows = _withheld(rows, few, step_of(ratings)).filter(~few | claimed)
+    length = ratings.scale.values[-1] - ratings.scale.values[0]
+    # Withheld differences are rounded to a tenth, or on scales of length 40 and more to a power of ten.
+    step = float(max(0.1, 10.0 ** math.floor(math.log10(length / 40))))
+    rounded = (pl.col("shrunken") / step).round() * step + 0.0  # not -0.0
+    rows = rows.with_columns(
+        *(pl.when(~few).then(pl.col(name)).alias(name) for name in _WITHHELD),
+        pl.when(few).then(rounded.round(6)).otherwise("shrunken").alias("shrunken"),
+        pl.when(few).then(pl.lit(FEW)).otherwise("note").alias("note"),
+    ).filter(~few | claimed)
     order = [pl.col("p_adjusted"), pl.col("z").abs(), pl.col("item"), pl.col("axis")]
     return rows.drop(_INTERNAL).sort(order, descending=[False, True, False, False], nulls_last=True)
-
-
-def step_of(ratings: Ratings) -> float:
-    """Return what withheld differences are rounded to: a tenth, or on scales of length 40 and more a power of ten."""
-    length = ratings.scale.values[-1] - ratings.scale.values[0]
-    return float(max(0.1, 10.0 ** math.floor(math.log10(length / 40))))
 
 
 def _side_rows(ratings: Ratings, found: DividingCandidates, at: int) -> pl.DataFrame:
@@ -86,29 +88,19 @@ def _side_rows(ratings: Ratings, found: DividingCandidates, at: int) -> pl.DataF
     means = base + np.stack([total / n_group, (side.total[rows] - total) / n_rest])
     own, rest = np.where(swap, means[::-1], means)
     names = np.array(side.axis.groups, dtype=object)
-    p = _rank_p(found.null.ranks[at][rows])
-    frame = pl.DataFrame(
-        {
-            "item": ratings.items["item"].cast(pl.String).gather(rows),
-            "axis": [side.axis.name] * len(rows),
-            "group": names[group].tolist(),
-            "direction": _direction(sign * signed),
-            "mean_group": own,
-            "mean_rest": rest,
-            "difference": own - rest,
-            "shrunken": sign * pulled,
-            "n_group": np.where(swap, n_rest, n_group),
-            "n_rest": np.where(swap, n_group, n_rest),
-            "z": sign * z,
-            "p_value": p,
-            "p_adjusted": found.p_adjusted(z, p),
-            "note": [""] * len(rows),
-            "_extent": np.abs(z),
-            "_side": [at] * len(rows),
-            "_place": rows,
-        },
-        schema={**DIVIDED, **_INTERNAL},
-    )
+    at_most, at_least, defined = found.null.ranks[at][rows].T.astype(np.float64)
+    p = np.minimum(1.0, 2 * (np.minimum(at_most, at_least) + 1) / (defined + 1))  # as in infer.permutation.compare
+    p = np.where(defined > 0, p, np.nan)
+    n, ways = len(rows), [0.0 if abs(q) <= TOLERANCE else q for q in (sign * signed).tolist()]
+    frame = pl.DataFrame({
+        "item": ratings.items["item"].cast(pl.String).gather(rows), "axis": [side.axis.name] * n,
+        "group": names[group].tolist(),
+        "direction": [None if q == 0 else "higher" if q > 0 else "lower" for q in ways],
+        "mean_group": own, "mean_rest": rest, "difference": own - rest, "shrunken": sign * pulled,
+        "n_group": np.where(swap, n_rest, n_group), "n_rest": np.where(swap, n_group, n_rest),
+        "z": sign * z, "p_value": p, "p_adjusted": found.p_adjusted(z, p), "note": [""] * n,
+        "_extent": np.abs(z), "_side": [at] * n, "_place": rows,
+    }, schema={**DIVIDED, **_INTERNAL})  # fmt: skip
     return frame.with_columns(pl.col("p_value", "p_adjusted").fill_nan(None))
 
 
@@ -133,28 +125,6 @@ def _telling(ratings: Ratings, found: DividingCandidates, rows: pl.DataFrame, le
         sides = np.where(which[:, owner] == at, code, sides)
     withheld: NDArray[np.bool_] = withheld_on_items(owner, sides, asked, least)[axis, place]
     return withheld
-
-
-def _direction(signed: Floats) -> list[str | None]:
-    """Return whether groups rate higher or lower than their rest; None if neither."""
-    return [None if abs(q) <= TOLERANCE else "higher" if q > 0 else "lower" for q in signed.tolist()]
-
-
-def _rank_p(ranks: NDArray[np.int32]) -> Floats:
-    """Return p as :func:`plurivox.infer.permutation.compare` does, from where a value lies among its own draws."""
-    at_most, at_least, defined = ranks.T.astype(np.float64)
-    p = np.minimum(1.0, 2 * (np.minimum(at_most, at_least) + 1) / (defined + 1))
-    return np.where(defined > 0, p, np.nan)
-
-
-def _withheld(frame: pl.DataFrame, hidden: pl.Series, step: float) -> pl.DataFrame:
-    """Return the rows without what would reveal single raters' scores."""
-    rounded = (pl.col("shrunken") / step).round() * step + 0.0  # not -0.0
-    return frame.with_columns(
-        *(pl.when(~hidden).then(pl.col(name)).alias(name) for name in _WITHHELD),
-        pl.when(hidden).then(rounded.round(6)).otherwise("shrunken").alias("shrunken"),
-        pl.when(hidden).then(pl.lit(FEW)).otherwise("note").alias("note"),
-    )
 
 
 # The call -------------------------------------------------------------------------------------------------------------
@@ -189,26 +159,29 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     call = Call.of(ratings, settings, how, by=by, exchanged=bool(by))
     found, rows = _decided(call, how)
     call.check_design(call.axes)
-    listed = divided(ratings, found, rows, settings.min_group_size)
+    listed, largest = divided(ratings, found, rows, settings.min_group_size), found.null.largest
     values = np.array(ratings.scale.values)
     counts = ratings.counts()
     chosen = resolve_prior(settings.prior, counts, None)
     precision = (values[-1] - values[0]) / 10 if settings.precision is None else settings.precision
     asked = {
-        **settings.as_dict(), "by": named_axes([one.axis.attributes for one in call.axes]), **_tested(found),
-        "n_unlisted": rows.height - listed.height, "least_p": _least(rows),
+        **settings.as_dict(), "by": named_axes([one.axis.attributes for one in call.axes]),
+        "n_permutations": found.draws, "n_comparisons": found.n_comparisons, "unmoved": list(found.unmoved),
+        "largest_z_by_chance": {
+            "median": float(np.median(largest)), "95 %": float(np.quantile(largest, 0.95))
+        } if len(largest) else None,
+        "n_unlisted": rows.height - listed.height,
+        "least_p": dict(rows.group_by("axis", maintain_order=True).agg(pl.col("p_adjusted").min()).iter_rows()),
         "design": call.inference.remembered(),
         "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
         "prior_note": prior_words(chosen, counts.sum(axis=1)), "precision": float(precision),
         **weights_in(whole, settings.min_group_size),
     }  # fmt: skip
-    ids, weighed = ratings.items["item"].cast(pl.String), None
-    if tells_unweighted(whole, settings.min_group_size):
-        weighed = weighted_counts_of(whole)[:, 0]
-    uncertain = _uncertain(ids, counts, values, chosen, precision, weighed)
+    weighed = weighted_counts_of(whole)[:, 0] if tells_unweighted(whole, settings.min_group_size) else None
+    uncertain = _uncertain(ratings.items["item"].cast(pl.String), counts, values, chosen, precision, weighed)
     told = listed.filter(pl.col("note") != "")["item"]  # claims about few raters, next to which no scores are shown
     uncertain = uncertain.filter(~pl.col("item").is_in(told.implode()))
-    return Items(listed, uncertain, asked, ratings.items, counts, found.null.largest, weighed)
+    return Items(listed, uncertain, asked, ratings.items, counts, largest, weighed)
 
 
 def _decided(call: Call, how: Running) -> tuple[DividingCandidates, pl.DataFrame]:
@@ -227,23 +200,6 @@ def _decided(call: Call, how: Running) -> tuple[DividingCandidates, pl.DataFrame
 
     plan.run(step)
     return found, rows
-
-
-def _least(rows: pl.DataFrame) -> dict[str, float | None]:
-    """Return the smallest corrected p-value of each axis."""
-    return dict(rows.group_by("axis", maintain_order=True).agg(pl.col("p_adjusted").min()).iter_rows())
-
-
-def _tested(found: DividingCandidates) -> dict[str, Any]:
-    """Return how many comparisons there were, whose groups could not be shuffled, and what chance gives."""
-    largest = found.null.largest
-    chance = {"median": float(np.median(largest)), "95 %": float(np.quantile(largest, 0.95))} if len(largest) else None
-    return {
-        "n_permutations": found.draws,
-        "n_comparisons": found.n_comparisons,
-        "unmoved": list(found.unmoved),
-        "largest_z_by_chance": chance,
-    }
 
 
 def _uncertain(

@@ -156,13 +156,8 @@ class Description:
             for axis in self.axes
             for g in axis.groups
         ]
-        whole = {
-            "axis": "all",
-            "group": "all",
-            "n_raters": self.n_raters,
-            "n_items": self.n_items,
-            "n_ratings": self.n_ratings,
-        }
+        sizes = {"n_raters": self.n_raters, "n_items": self.n_items, "n_ratings": self.n_ratings}
+        whole = {"axis": "all", "group": "all", **sizes}
         return pl.DataFrame([whole, *rows])
 
 
@@ -196,45 +191,28 @@ def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -
     >>> describe(Ratings.from_frame(frame)).crossed
     False
     """
-    intake = ratings.intake
-    entries = np.diff(ratings.offsets)
-    per_item = entries if ratings.multiplicity is None else ratings.counts().sum(axis=1)
+    intake, used = ratings.intake, ratings.used()
+    per_item = np.diff(ratings.offsets) if ratings.multiplicity is None else ratings.counts().sum(axis=1)
     per_rater = ratings.per_rater() if ratings.has_raters else None
     cells = ratings.n_items * ratings.n_raters
-    used = ratings.used()
     by = default_axes(ratings, settings.several) if settings.by is None else settings.by
     axes = compared(ratings, by, settings.several, settings.min_group_size) if ratings.has_raters else []
     panel = None if ratings.panel is None else ratings.panel.summary(settings.min_group_size)
+    of_intake = (
+        "source", "layout", "columns", "scale_inferred", "missing_scores", "repeated_pairs", "duplicates",
+        "tied_repeats", "unknown_raters", "idle_raters", "unknown_items", "idle_items",
+    )  # fmt: skip
     return Description(
-        source=intake.source,
-        layout=intake.layout,
-        columns=intake.columns,
-        n_ratings=len(ratings),
-        n_items=ratings.n_items,
-        n_raters=ratings.n_raters,
-        has_raters=ratings.has_raters,
-        crossed=ratings.crossed,
-        density=len(ratings) / cells if cells else 1.0,
-        per_item=_spread(per_item),
+        **{name: getattr(intake, name) for name in of_intake},
+        n_ratings=len(ratings), n_items=ratings.n_items, n_raters=ratings.n_raters, has_raters=ratings.has_raters,
+        crossed=ratings.crossed, density=len(ratings) / cells if cells else 1.0, per_item=_spread(per_item),
         per_rater=None if per_rater is None else _spread(per_rater),
-        points=tuple(str(label) for label in ratings.scale.labels),
-        usage=tuple(used.tolist()),
-        scale_inferred=intake.scale_inferred,
-        axes=tuple(_summary(ratings, one) for one in axes),
-        min_group_size=settings.min_group_size,
-        missing_scores=intake.missing_scores,
+        points=tuple(str(label) for label in ratings.scale.labels), usage=tuple(used.tolist()),
+        axes=tuple(_summary(ratings, one) for one in axes), min_group_size=settings.min_group_size,
         unrated_items=int(np.count_nonzero(per_item == 0)),
         silent_raters=0 if per_rater is None else int(np.count_nonzero(per_rater == 0)),
-        repeated_pairs=intake.repeated_pairs,
-        duplicates=intake.duplicates,
-        tied_repeats=intake.tied_repeats,
-        unknown_raters=intake.unknown_raters,
-        idle_raters=intake.idle_raters,
-        unknown_items=intake.unknown_items,
-        idle_items=intake.idle_items,
-        notes=tuple(_notes(ratings, [one.axis for one in axes], panel)),
-        panel=panel,
-    )
+        notes=tuple(_notes(ratings, [one.axis for one in axes], panel)), panel=panel,
+    )  # fmt: skip
 
 
 def default_axes(ratings: Ratings, several: Mapping[str, str]) -> Sequence[By]:
@@ -250,11 +228,11 @@ def _summary(ratings: Ratings, one: Compared) -> AxisSummary:
     for axis, places in one.shown:
         n_items, n_ratings = ratings.sizes(axis.codes, len(axis))
         groups += [GroupSummary(axis.groups[g], int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in places]
-    sizes = _sizes(ratings, one.axis) if len(one.axis.attributes) > 1 else None
+    sizes = _crossing_sizes(ratings, one.axis) if len(one.axis.attributes) > 1 else None
     return AxisSummary(one.axis.name, tuple(groups), one.n_withheld, one.n_revealing, one.axis.n_outside, sizes)
 
 
-def _sizes(ratings: Ratings, axis: Axis) -> CrossingSizes:
+def _crossing_sizes(ratings: Ratings, axis: Axis) -> CrossingSizes:
     """Return the sizes of the groups of a crossing that are shown."""
     *others, last = axis.attributes
     _, first = np.unique(axis.codes[axis.codes >= 0], return_index=True)
@@ -281,28 +259,34 @@ def _spread(numbers: NDArray[Any]) -> RatingSpread:
 
 
 def _notes(ratings: Ratings, axes: Sequence[Axis], panel: PanelSummary | None) -> list[str]:
-    notes = []
-    if ratings.intake.scale_inferred:
+    notes, intake = [], ratings.intake
+    if intake.scale_inferred:
         notes.append(
             "The scale was inferred from the scores: end points that nobody used are missing from it. "
             "Give the scale with --scale to be sure."
         )
-    if ratings.intake.points_inferred:
+    if intake.points_inferred:
         notes += _standing_alone(ratings)
-    if ratings.intake.numbers:
-        notes.append(f"How scores were written: {ratings.intake.numbers}.")
-    if ratings.intake.recoded:
-        n = ratings.intake.recoded_missing
+    if intake.numbers:
+        notes.append(f"How scores were written: {intake.numbers}.")
+    if intake.recoded:
+        n = intake.recoded_missing
         left = f"; this leaves out {counted(n, 'rating')}" if n else ""
-        notes.append(f"The scale was recoded: {ratings.intake.recoded}{left}.")
-    notes += [f"{line}." for line in (*conflict_notes(ratings.intake), *unknown_notes(ratings.intake))]
-    notes += ratings.intake.left_out_and_remarks()
-    notes += _occasions(ratings)
+        notes.append(f"The scale was recoded: {intake.recoded}{left}.")
+    notes += [f"{line}." for line in (*conflict_notes(intake), *unknown_notes(intake))]
+    notes += [*intake.left_out_and_remarks(), *_occasions(ratings)]
     if panel is not None:
         notes += [panel.sentence, *panel.notes]
-    return notes + [
-        note for axis in axes if axis.attributes != ("rater",) and len(axis.attributes) == 1 and (note := _many(axis))
-    ]
+    for axis in axes:
+        if len(axis.attributes) > 1 or axis.attributes == ("rater",):
+            continue
+        many, numbers = len(axis) > MAX_GROUPS_TO_CROSS, all(map(_NUMBER.fullmatch, axis.groups))
+        if numbers and (many or (len(axis) > _CODES and axis.withheld.all())):  # or numbers that nobody shares
+            how = f"Sort them into groups with --bin '{axis.name}=18,30,45', which lists where each group begins."
+            notes.append(f"{axis.name} has {len(axis):,} different values, all of them numbers. {how}")
+        elif many:
+            notes.append(f"{axis.name} has {len(axis):,} different values.")
+    return notes
 
 
 def _standing_alone(ratings: Ratings) -> Iterator[str]:
@@ -314,15 +298,6 @@ def _standing_alone(ratings: Ratings) -> Iterator[str]:
         if abs(end - near) >= max(span, _APART) and span == len(rest) - 1 > 1:
             between = f"{min(near, end)} and {max(near, end)}"
             yield f"No score lies between {between}. If {end} means that there is no rating, add --missing={end}."
-
-
-def _many(axis: Axis) -> str:
-    """Say how to make a few groups of an attribute that has many values, or numbers that nobody shares."""
-    many = len(axis) > MAX_GROUPS_TO_CROSS
-    if (many or (len(axis) > _CODES and axis.withheld.all())) and all(map(_NUMBER.fullmatch, axis.groups)):
-        how = f"Sort them into groups with --bin '{axis.name}=18,30,45', which lists where each group begins."
-        return f"{axis.name} has {len(axis):,} different values, all of them numbers. {how}"
-    return f"{axis.name} has {len(axis):,} different values." if many else ""
 
 
 def conflict_notes(intake: Intake) -> list[str]:

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from plurivox.base.cards import plain_grid
 from plurivox.base.wording import counted, named
 from plurivox.domain.axis import names_raters
+from plurivox.domain.panel import PanelSummary
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import compared
 from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Statement
+from plurivox.infer.view import Column, View, columns
 from plurivox.lenses.overview.description import Description, describe, description_html
 from plurivox.lenses.overview.settings import DescriptionSettings, OverviewSettings
 
@@ -90,7 +92,7 @@ def overview(ratings: Ratings, *, settings: OverviewSettings, how: Running) -> O
     totals = ratings.used()
     usage, styles = [_usage("all", "all", totals, ratings)], []
     if ratings.has_raters:
-        profile = _profiles(ratings)
+        profile = ratings.profiles(np.arange(ratings.n_raters, dtype=np.int32), ratings.n_raters)  # raters × points
         styles.append(_style("all", "all", profile))
         for one in compared(ratings, settings.by, settings.several, settings.min_group_size):
             for axis, places in one.shown:
@@ -101,23 +103,12 @@ def overview(ratings: Ratings, *, settings: OverviewSettings, how: Running) -> O
     return Overview(described, _design(ratings), pl.concat(usage), pl.DataFrame(styles, schema=_STYLE_SCHEMA))
 
 
-def _profiles(ratings: Ratings) -> NDArray[np.int64]:
-    """Return how often each rater gave each point, raters × points."""
-    return ratings.profiles(np.arange(ratings.n_raters, dtype=np.int32), ratings.n_raters)
-
-
 def _usage(axis: str, group: str, counts: NDArray[np.int64], ratings: Ratings) -> pl.DataFrame:
-    n = len(counts)
-    return pl.DataFrame(
-        {
-            "axis": [axis] * n,
-            "group": [group] * n,
-            "point": [str(label) for label in ratings.scale.labels],
-            "position": np.arange(n),
-            "n_ratings": counts,
-            "share": counts / max(int(counts.sum()), 1),
-        }
-    )
+    n, points = len(counts), [str(label) for label in ratings.scale.labels]
+    return pl.DataFrame({
+        "axis": [axis] * n, "group": [group] * n, "point": points, "position": np.arange(n), "n_ratings": counts,
+        "share": counts / max(int(counts.sum()), 1),
+    })  # fmt: skip
 
 
 _STYLE_SCHEMA = {
@@ -157,17 +148,11 @@ def _design(ratings: Ratings) -> pl.DataFrame:
         cells_rated += np.bincount(cells, minlength=len(cells_rated))
     rated = cells_rated.reshape(-1, n_items)
     pairs = np.diff(rater_edges)[:, np.newaxis] * np.diff(item_edges)
-    rows, columns = np.indices(rated.shape)
-    return pl.DataFrame(
-        {
-            "rater_from": rater_edges[rows.ravel()] + 1,
-            "rater_to": rater_edges[rows.ravel() + 1],
-            "item_from": item_edges[columns.ravel()] + 1,
-            "item_to": item_edges[columns.ravel() + 1],
-            "share": (rated / pairs).ravel(),
-        },
-        schema=schema,
-    )
+    rater, item = (one.ravel() for one in np.indices(rated.shape))
+    return pl.DataFrame({
+        "rater_from": rater_edges[rater] + 1, "rater_to": rater_edges[rater + 1],
+        "item_from": item_edges[item] + 1, "item_to": item_edges[item + 1], "share": (rated / pairs).ravel(),
+    }, schema=schema)  # fmt: skip
 
 
 def _binned(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -177,3 +162,11 @@ def _binned(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]
     place = np.empty(n, dtype=np.int64)
     place[np.argsort(-numbers, kind="stable")] = np.arange(n)
     return np.searchsorted(edges, place, side="right") - 1, edges
+
+
+def panel_view(panel: PanelSummary) -> View:
+    """Return the shares of panel and population, and the weight of a rater in each group."""
+    header = ["attribute", "value", "raters", *columns(".1%", ("panel", "population", "weighted"))]
+    names = ("attribute", "value", "n_raters", "panel_share", "population_share", "weighted_share", "mean_weight")
+    rows = [[getattr(cell, name) for name in names] for cell in panel.cells]
+    return View("Panel against population", [*header, Column("weight of each", ".2f")], rows)

@@ -17,8 +17,9 @@ LENS = Lens(
     threads=False,
     csv_tables=("values", "severity", "thresholds", "curves", "pairs", "checks", "fits"),
     result="plurivox.lenses.psychometrics.result:Psychometrics",
-    brief="plurivox.lenses.psychometrics.tables:brief",
-    notes="plurivox.lenses.psychometrics.tables:notes",
+    tables="plurivox.lenses.psychometrics.result:tables",
+    brief="plurivox.lenses.psychometrics.result:brief",
+    notes="plurivox.lenses.psychometrics.result:notes",
     legend="",
     kernel="plurivox.kernels.graded:information",
 )

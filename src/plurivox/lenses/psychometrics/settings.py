@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from plurivox.base.errors import InputError
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.lenses.responsiveness.settings import ALWAYS
 
+MANY = 200
+"""With more raters or groups, a lens leaves the scale out unless the setting is "always"; pairs are not kept."""
+LEFT_OUT = f"left out above {MANY} or with very many items, unless psychometrics is {ALWAYS!r}"
 LOWER_BOUND = 0.3
 """The lowest H_j at which Mokken let a rater belong to a scale."""
 

@@ -21,9 +21,7 @@ from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import adjust, step_down
-from plurivox.infer.grouping import Grouping
-from plurivox.lenses.responsiveness.peers import against_peers
-from plurivox.lenses.responsiveness.raters import RaterResponses
+from plurivox.lenses.responsiveness.raters import RaterResponses, against_peers
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.statistics.responsiveness import MEASURES
 
@@ -114,13 +112,9 @@ def measured(usage: Floats, curve: Floats) -> Floats:
 # Groups --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """From tables to the precision at each score, draws × groups × scores."""
-
-    def __call__(self, sums: Sums) -> Values:
-        """Finish the tables of all draws."""
-        return precision(sums["tables"])
+def _curves(sums: Sums) -> Values:
+    """Return the precision at each score, draws × groups × scores."""
+    return precision(sums["tables"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,9 +153,13 @@ class Looked:
         curve[responses.votes().votes < min_support] = np.nan
         use = _use_of_raters(ratings)
         observed = measured(_use_of_groups(use, grouping.codes[np.newaxis], grouping.n_groups)[0], curve)
-        made = run(ratings.parts(), responses.scored, shuffles, Curves(), how)
+        made = run(ratings.parts(), responses.scored, shuffles, _curves, how)
         curves = np.concatenate([np.zeros((0, *curve.shape)), *made])
-        null = measured(_shuffled_use(use, grouping, shuffles), curves)
+        used = [np.zeros((0, grouping.n_groups, use.shape[1]))]
+        for start in range(0, shuffles.total, AT_ONCE):
+            labels = grouping.labels(shuffles.between(start, min(start + AT_ONCE, shuffles.total)))
+            used.append(_use_of_groups(use, labels, grouping.n_groups))
+        null = measured(np.concatenate(used), curves)
         return cls(observed[own], null[:, own], ~grouping.exchangeable[own])
 
 
@@ -183,13 +181,6 @@ def _use_of_groups(use: Floats, labels: NDArray[np.int32], n_groups: int) -> Flo
     return found.reshape(n_draws, n_groups + 1, n_points)[:, :n_groups]
 
 
-def _shuffled_use(use: Floats, grouping: Grouping, shuffles: Draws) -> Floats:
-    starts = range(0, shuffles.total, AT_ONCE)
-    pieces = [shuffles.between(start, min(start + AT_ONCE, shuffles.total)) for start in starts]
-    empty = np.zeros((0, grouping.n_groups, use.shape[1]))
-    return np.concatenate([empty, *(_use_of_groups(use, grouping.labels(one), grouping.n_groups) for one in pieces)])
-
-
 def adjusted(looked: Sequence[Looked]) -> list[Floats]:
     """Return the p-values of all marks, corrected over all of them by the largest deviation in each shuffle."""
     kept = [np.broadcast_to(~one.alone[:, np.newaxis], one.observed.shape) for one in looked]
@@ -197,13 +188,10 @@ def adjusted(looked: Sequence[Looked]) -> list[Floats]:
         return [np.full(one.observed.shape, np.nan) for one in looked]
     observed = np.concatenate([one.observed[inside] for one, inside in zip(looked, kept, strict=True)])
     null = np.concatenate([one.null[:, inside] for one, inside in zip(looked, kept, strict=True)], axis=1)
-    p = step_down(observed, null)
-    found, start = [], 0
-    for one, inside in zip(looked, kept, strict=True):
-        each = np.full(one.observed.shape, np.nan)
-        each[inside] = p[start : start + int(inside.sum())]
-        start += int(inside.sum())
-        found.append(each)
+    pieces = np.split(step_down(observed, null), np.cumsum([np.count_nonzero(inside) for inside in kept])[:-1])
+    found = [np.full(one.observed.shape, np.nan) for one in looked]
+    for each, inside, p in zip(found, kept, pieces, strict=True):
+        each[inside] = p
     return found
 
 
@@ -241,36 +229,23 @@ def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, m
     others = measured(_use_of_others(ratings), curve) if exchange.kind == "all" else np.zeros_like(own)
     together = replace(exchange, kind="blocks") if exchange.kind == "all" else exchange
     usual, p = np.full(own.shape, np.nan), np.full(own.shape, np.nan)
+    n, start = np.maximum(use.sum(axis=1), 1), np.arcsin(np.sqrt(np.clip(others, 0, 1)))
     for at, mark in enumerate([*marks(len(ratings.scale)), *AREAS]):
+        value = own[:, at]
         if mark.kind in ("share", "ends"):
-            usual[:, at], p[:, at] = _of_share(own[:, at], others[:, at], use.sum(axis=1), ratings, together)
+            moved = np.arcsin(np.sqrt(np.clip(value, 0, 1))) - start[:, at]
+            beside = against_peers(moved, ratings, together, 0.5 / np.sqrt(n), freedom=NORMAL)
+            share = np.sin(np.clip(beside.expected + start[:, at], 0, np.pi / 2)) ** 2
+            near = np.abs(value - share) <= TWICE * np.sqrt(share * (1 - share) / n)
+            usual[:, at], p[:, at] = share, np.where(near, 1.0, beside.either)
         elif mark in AREAS:
-            beside = against_peers(_logit(own[:, at]), ratings, exchange)
+            beside = against_peers(np.log((value + EDGE) / (1 - value + EDGE)), ratings, exchange)
             usual[:, at], p[:, at] = (1 + 2 * EDGE) / (1 + np.exp(-beside.expected)) - EDGE, beside.below
         else:
-            beside = against_peers(own[:, at], ratings, together)
+            beside = against_peers(value, ratings, together)
             usual[:, at], p[:, at] = beside.expected, beside.below
     corrected = [np.concatenate([adjust(part, "holm") for part in (row[:-2], row[-2:])]) for row in p]
     return PeerMarks(own, usual, np.minimum(1.0, 2 * np.array(corrected).reshape(p.shape)))
-
-
-def _of_share(share: Floats, others: Floats, n: Floats, ratings: Ratings, exchange: Exchange) -> tuple[Floats, Floats]:
-    """Return the usual share for each rater, and how unlikely theirs is, two-sided; arcsines are roughly normal."""
-    error = 0.5 / np.sqrt(np.maximum(n, 1))
-    start = _arcsine(others)
-    beside = against_peers(_arcsine(share) - start, ratings, exchange, error, freedom=NORMAL)
-    usual = np.sin(np.clip(beside.expected + start, 0, np.pi / 2)) ** 2
-    near = np.abs(share - usual) <= TWICE * np.sqrt(usual * (1 - usual) / np.maximum(n, 1))
-    return usual, np.where(near, 1.0, beside.either)
-
-
-def _logit(area: Floats) -> Floats:
-    """Return MPA or WRA on an unbounded scale, on which raters scatter roughly evenly."""
-    return np.asarray(np.log((area + EDGE) / (1 - area + EDGE)))
-
-
-def _arcsine(share: Floats) -> Floats:
-    return np.arcsin(np.sqrt(np.clip(share, 0, 1)))
 
 
 def _use_of_others(ratings: Ratings) -> Floats:

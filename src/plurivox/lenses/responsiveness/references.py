@@ -78,20 +78,12 @@ class Reference:
         """Its ratings as one part with all items, which can be sent elsewhere."""
         return Part(0, self.offsets, self.raters, self.scores, np.zeros(0, np.int64))
 
-    def totals(self) -> NDArray[np.int64]:
-        """Return how often each item got each point, items × points."""
-        n_items = len(self.offsets) - 1
+    def totals(self, *, weighted: bool = False) -> NDArray[Any]:
+        """Return how often each item got each point, items × points, or the weight of these ratings."""
+        n_items, weights = len(self.offsets) - 1, self.weights if weighted and len(self.weights) else None
         cells = np.repeat(np.arange(n_items), np.diff(self.offsets)) * self.n_points + self.scores
-        counts = np.bincount(cells, minlength=n_items * self.n_points).reshape(n_items, self.n_points)
-        return counts.astype(np.int64, copy=False)
-
-    def weighted_totals(self) -> NDArray[Any]:
-        """Return the weight of each item's ratings of each point, or their number if all count 1."""
-        if not len(self.weights):
-            return self.totals()
-        n_items = len(self.offsets) - 1
-        cells = np.repeat(np.arange(n_items), np.diff(self.offsets)) * self.n_points + self.scores
-        return np.bincount(cells, self.weights, n_items * self.n_points).reshape(n_items, self.n_points)
+        counts = np.bincount(cells, weights, n_items * self.n_points).reshape(n_items, self.n_points)
+        return counts.astype(np.int64, copy=False) if weights is None else counts
 
     def counting_alike(self) -> Reference:
         """Return the same reference with all raters counted equally."""
@@ -129,13 +121,33 @@ def resolve(
     """
     if isinstance(reference, Ratings):
         return by_others(ratings.items["item"], ratings.raters["rater"], reference, threshold)
-    split_at = EACH if threshold is None else threshold
+    boundaries, scores = split(ratings.scale, ratings.scores, EACH if threshold is None else threshold)
+    raters, n_raters, weights = ratings.codes_of_raters, ratings.n_raters, _weights(ratings)
     if reference == CROWD:
-        boundaries, scores = split(ratings.scale, ratings.scores, split_at)
-        raters, n_raters = ratings.codes_of_raters, ratings.n_raters
-        whole = Reference(CROWD, "the rest of the crowd", ratings.offsets, raters, scores, boundaries, n_raters)
-        return replace(whole, weights=_weights(ratings))
-    return _group(ratings, _condition(reference), split_at, min_group_size)
+        name = "the rest of the crowd"
+        return Reference(CROWD, name, ratings.offsets, raters, scores, boundaries, n_raters, weights=weights)
+    condition = _condition(reference)
+    name, members = condition_name(condition), chosen_rows(ratings.raters, condition, "rater")
+    n_members = int(np.count_nonzero(members))
+    withheld = n_members < min_group_size
+    if not withheld and min_group_size > 1:  # large enough, but perhaps withheld along the axis of its attributes
+        axis = Axis.of(ratings, tuple(condition), min_group_size=min_group_size)
+        own = np.unique(axis.codes[members])
+        withheld = len(own) == 1 and bool(axis.withheld[own[0]])
+    if withheld and "rater" not in condition:
+        few = f"the reference {name} has fewer than {min_group_size} raters, too few to show"
+        telling = f"the reference {name} is withheld: it would reveal a group of fewer than {min_group_size} raters"
+        raise SelectionError(
+            few if n_members < min_group_size else telling,
+            hint="Use another group, or lower min_group_size if these raters may be identified.",
+        )
+    whole = Reference("group", name, ratings.offsets, raters, scores, boundaries, n_members, weights=weights)
+    return _sorted(whole, np.where(members[raters], ratings.item_codes, -1), ratings.n_items)
+
+
+def condition_name(condition: Mapping[str, Any]) -> str:
+    """Return what raters that share values are called together."""
+    return " and ".join(f"{attribute} = {value}" for attribute, value in condition.items())
 
 
 def _condition(reference: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -150,32 +162,6 @@ def _condition(reference: str | Mapping[str, Any]) -> dict[str, Any]:
     return {attribute.strip(): value.strip()}
 
 
-def _group(ratings: Ratings, condition: dict[str, Any], threshold: Label, min_group_size: int) -> Reference:
-    name = " and ".join(f"{attribute} = {value}" for attribute, value in condition.items())
-    members = chosen_rows(ratings.raters, condition, "rater")
-    n_members = int(np.count_nonzero(members))
-    if "rater" not in condition and _is_withheld(ratings, condition, members, min_group_size):
-        few = f"the reference {name} has fewer than {min_group_size} raters, too few to show"
-        telling = f"the reference {name} is withheld: it would reveal a group of fewer than {min_group_size} raters"
-        raise SelectionError(
-            few if n_members < min_group_size else telling,
-            hint="Use another group, or lower min_group_size if these raters may be identified.",
-        )
-    boundaries, scores = split(ratings.scale, ratings.scores, threshold)
-    raters = ratings.codes_of_raters
-    whole = Reference("group", name, ratings.offsets, raters, scores, boundaries, n_members, weights=_weights(ratings))
-    return _sorted(whole, np.where(members[raters], ratings.item_codes, -1), ratings.n_items)
-
-
-def _is_withheld(ratings: Ratings, condition: dict[str, Any], members: NDArray[np.bool_], least: int) -> bool:
-    """Return whether some raters are too few, or a group that is withheld along the axis of its attributes."""
-    if np.count_nonzero(members) < least or least <= 1:
-        return bool(np.count_nonzero(members) < least)
-    axis = Axis.of(ratings, tuple(condition), min_group_size=least)
-    own = np.unique(axis.codes[members])
-    return len(own) == 1 and bool(axis.withheld[own[0]])
-
-
 def by_others(
     judged_items: pl.Series, judged_raters: pl.Series, reference: Ratings, threshold: Label | None
 ) -> Reference:
@@ -188,7 +174,7 @@ def by_others(
     boundaries, scores = split(reference.scale, reference.scores, EACH if threshold is None else threshold)
     items = places_of(reference.items["item"], judged_items)
     if (items < 0).all():
-        a, b = (_example(ids) for ids in (reference.items["item"], judged_items))
+        a, b = (", ".join(map(repr, ids.head(2).to_list())) for ids in (reference.items["item"], judged_items))
         raise InputError(
             f"no item of the reference is among the ratings: the reference has items such as {a}, the ratings {b}",
             hint="Both tables need the same item ids.",
@@ -206,8 +192,10 @@ def by_others(
     rater = shared[reference.codes_of_raters] if reference.has_raters else np.full(len(item), -1)
     if reference.multiplicity is not None:
         item, rater, scores = (np.repeat(each, reference.multiplicity) for each in (item, rater, scores))
+    source = reference.intake.source
+    name = "the reference" if source in ("frame", "-") else PurePath(source).name  # the file that it came from
     whole = Reference(
-        "ratings", _name(reference), np.zeros(0, np.int64), rater.astype(np.int32), scores, boundaries,
+        "ratings", name, np.zeros(0, np.int64), rater.astype(np.int32), scores, boundaries,
         reference.n_raters, n_shared, int(np.count_nonzero(items < 0)), _weights(reference),
     )  # fmt: skip
     return _sorted(whole, item, len(judged_items))
@@ -243,13 +231,3 @@ def split(scale: Scale, scores: NDArray[Any], threshold: Label) -> tuple[tuple[s
             hint=f"Give a higher point of {scale}.",
         )
     return (str(scale.labels[place]),), (scores >= place).astype(np.int64)
-
-
-def _name(reference: Ratings) -> str:
-    """Return the file that the reference came from, if it did."""
-    source = reference.intake.source
-    return "the reference" if source in ("frame", "-") else PurePath(source).name
-
-
-def _example(ids: pl.Series) -> str:
-    return ", ".join(repr(value) for value in ids.head(2).to_list())

@@ -130,31 +130,21 @@ class VoteTables:
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the tables of a part under each draw."""
-        from plurivox.kernels.responsiveness import permuted_tables, weighted_tables
+        from plurivox.kernels.responsiveness import permuted_tables, weighed_tables, weighted_tables
 
-        grouping, tables = self.grouping, np.zeros((draws.total, *self.shape))
-        if self.weighted:
-            return self._weighed(part, draws, tables)
-        given = self._given(part)
-        if draws.kind == "permuted":
-            shuffled = (grouping.everyone, grouping.bounds, np.uint64(draws.seed), draws.first)
-            permuted_tables(*given, *shuffled, tables)
+        given, tables = self._given(part), np.zeros((draws.total, *self.shape))
+        items = draws.item_weights(len(self.totals), part.items)
+        if self.weighted:  # which move with the groups in a shuffle
+            judged, against, voting, codes = given
+            permuted = draws.kind == "permuted"
+            labels = self.grouping.kernel_labels(draws) if permuted else np.tile(codes, (draws.total, 1))
+            reference, raters = self._reference_weights(part), self._rater_weights(draws)
+            weighed_tables(judged, against, reference, voting, labels, raters, items, tables)
+        elif draws.kind == "permuted":
+            everyone, bounds = self.grouping.everyone, self.grouping.bounds
+            permuted_tables(*given, everyone, bounds, np.uint64(draws.seed), draws.first, tables)
         else:
-            items = _own_weights(draws, part, len(self.totals))
             weighted_tables(*given, draws.rater_weights(self.drawn), items, tables)
-        return Sums(tables=tables)
-
-    def _weighed(self, part: Part, draws: Draws, tables: Values) -> Sums:
-        """Return the tables where raters have weights, which move with the groups in a shuffle."""
-        from plurivox.kernels.responsiveness import weighed_tables
-
-        given, against, voting, codes = self._given(part)
-        if draws.kind == "permuted":
-            labels, weights = self.grouping.kernel_labels(draws), self._rater_weights(draws)
-        else:
-            labels, weights = np.tile(codes, (draws.total, 1)), self._rater_weights(draws)
-        items = _own_weights(draws, part, len(self.totals))
-        weighed_tables(given, against, self._reference_weights(part), voting, labels, weights, items, tables)
         return Sums(tables=tables)
 
     def _rater_weights(self, draws: Draws) -> Values:
@@ -200,9 +190,9 @@ class VoteTables:
             given = (judged, against, self._reference_weights(part), voting, codes, own)
             write_entries = write_weighed
         count = write_entries(*given, n_groups, offsets, *room(0))
-        entries = room(count)
-        write_entries(*given, n_groups, offsets, *entries)
-        return VoteEntries(offsets, *entries)
+        entries = VoteEntries(offsets, *room(count))
+        write_entries(*given, n_groups, *entries)
+        return entries
 
     def _given(self, part: Part) -> tuple[Any, ...]:
         """Return what kernels need to know about a part."""
@@ -236,7 +226,7 @@ class WrittenVotes:
         from plurivox.kernels.responsiveness import resampled_tables
 
         tables = np.zeros((draws.total, *self.shape))
-        weights = _own_weights(draws, part, len(self.entries.offsets) - 1)
+        weights = draws.item_weights(len(self.entries.offsets) - 1, part.items)
         resampled_tables(*self.entries.some(part.items), weights, tables)
         return Sums(tables=tables)
 
@@ -267,14 +257,9 @@ class Responses:
 
     @classmethod
     def of(
-        cls,
-        ratings: Ratings,
-        codes: NDArray[np.int32],
-        n_groups: int,
-        reference: Reference,
-        strata: NDArray[np.int32] | None = None,
-        **scoring: Any,
-    ) -> Responses:
+        cls, ratings: Ratings, codes: NDArray[np.int32], n_groups: int, reference: Reference,
+        strata: NDArray[np.int32] | None = None, **scoring: Any,
+    ) -> Responses:  # fmt: skip
         """Prepare the tables of groups, shuffled within strata; ``scoring`` as in :meth:`by`."""
         return cls.by(ratings, Grouping.of(ratings, codes, n_groups, strata), reference, **scoring)
 
@@ -289,12 +274,14 @@ class Responses:
         ranks = np.ascontiguousarray(tie_ranks(ids, len(ratings.scale), ties, seed)[:, 0])
         against = reference.on_axis(codes)
         same = against.kind == CROWD and against.n_points == len(ratings.scale) and bool((codes >= 0).all())
-        n_given = ratings.n_entries + len(against.scores)
+        n_given, weights = ratings.n_entries + len(against.scores), against.weights
+        if ratings.weights is not None and not len(weights):  # only judged raters have weights
+            weights = np.ones(len(against.scores))
         scored = VoteTables(
             grouping,
             np.where(raters_who_rated(ratings), codes, -1), against.part, against.totals(),
             bool((against.raters >= 0).any()), same, GROUP_SCORES.index(group_score), np.array(ratings.scale.values),
-            ranks, n_given * 5e-9 + n_groups * against.n_points * 2e-7, _each_weight(ratings, against),
+            ranks, n_given * 5e-9 + n_groups * against.n_points * 2e-7, weights,
         )  # fmt: skip
         return cls(ratings, scored, Metrics(capped))
 
@@ -378,13 +365,6 @@ class Responses:
         return np.concatenate([np.zeros((0, self.scored.shape[0], len(MEASURES))), *made])
 
 
-def _each_weight(ratings: Ratings, reference: Reference) -> Values:
-    """Return the weight of each reference rating, 1 where only judged raters have weights; empty if nobody has any."""
-    if ratings.weights is None and not len(reference.weights):
-        return np.zeros(0)
-    return reference.weights if len(reference.weights) else np.ones(len(reference.scores))
-
-
 def scores_of(scored: VoteTables, parts: Sequence[Part]) -> NDArray[np.int32]:
     """Return each group's score of each item, groups × items: the lowest where points tie, -1 if it has none."""
     found = np.full((scored.shape[0], sum(part.n_items for part in parts)), -1, np.int32)
@@ -393,11 +373,6 @@ def scores_of(scored: VoteTables, parts: Sequence[Part]) -> NDArray[np.int32]:
         group, point = entries.places[::-1].T  # an item's points are in order, so that the lowest is written last
         found[group, part.first + entries.items(part.n_items)[::-1]] = point
     return found
-
-
-def _own_weights(draws: Draws, part: Part, n_items: int) -> NDArray[np.int32]:
-    """Return how often each item of a part counts, draws × items; draws × 0 where each counts once."""
-    return draws.item_weights(n_items, part.items)
 
 
 def _width(shape: tuple[int, int, int], n_items: int) -> int:

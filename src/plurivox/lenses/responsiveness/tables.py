@@ -46,9 +46,12 @@ def tables(found: Responsiveness) -> list[View]:
             (_raters if names_raters(axis) else _values)(found, axis, subset, f"{_on(subset)}{axis}")
             for axis in found.axes
         ]
-    families = _differences(found, "Groups that share a value", "family")
-    shown += filled(_intervals(found), _contrasts(found), families, _pairs(found))
-    shown += filled(_precision(found), *_correlations(found))
+    contrasts, families, pairs = _differences(found)
+    shown += filled(_intervals(found), contrasts, families, pairs)
+    beside = [("How MPA and WRA correlate with other metrics: Pearson's r over groups", TRADITIONAL)]
+    if found.tables:  # those that need no reference
+        beside.append(("How they correlate with Mokken's H_j and the discrimination", SCALED))
+    shown += filled(_precision(found), *(_correlated(found, *one) for one in beside))
     main = [row for row in found.rows if row.kind in ("overall", "group")]
     return shown + beside_unweighted(main, {name: LABELS[name] for name in MAIN})
 
@@ -59,7 +62,8 @@ def brief(found: Responsiveness) -> list[View]:
     title = f"Whose scores convey severity, against {found.settings['reference']['name']}"
     view = compact(found, without=alone, title=title, over=intervals_over(found.settings))
     raters = [_raters(found, axis, subset, f"{_on(subset)}{axis}") for subset in found.subsets for axis in alone]
-    return [*filled(view), *raters, *filled(_contrasts(found), _pairs(found))]
+    contrasts, _, pairs = _differences(found)
+    return [*filled(view), *raters, *filled(contrasts, pairs)]
 
 
 def notes(found: Responsiveness) -> list[str]:
@@ -128,23 +132,18 @@ def _intervals(found: Responsiveness) -> View:
     return View(title, ["group", *columns(SIZES[0], (LABELS[name] for name in names))], lines)
 
 
-def _contrasts(found: Responsiveness) -> View:
-    return _differences(found, "Difference of two groups", "contrast")
-
-
-def _pairs(found: Responsiveness) -> View:
-    return _differences(found, "Every two groups", "pair")
-
-
-def _differences(found: Responsiveness, title: str, kind: str) -> View:
-    rows = [row for row in found.pair_rows if row.subset == "all"] if kind == "pair" else found.rows
-    lines = [
-        [_who(row.group, row.subset), LABELS[row.statistic], row, row.null_median, row.p_value, row.p_adjusted]
-        for row in rows
-        if row.kind == kind and row.statistic in MAIN
-    ]
+def _differences(found: Responsiveness) -> list[View]:
+    """Return the tables of two groups, of groups that share a value against the others, and of all pairs."""
     header = ["", "statistic", Column("difference", SIZES[0]), "chance", *columns(P, ("p", "p corrected"))]
-    return View(title, header, lines)
+    whole = [row for row in found.pair_rows if row.subset == "all"]
+    kinds = {"contrast": "Difference of two groups", "family": "Groups that share a value", "pair": "Every two groups"}
+    return [
+        View(title, header, [
+            [_who(row.group, row.subset), LABELS[row.statistic], row, row.null_median, row.p_value, row.p_adjusted]
+            for row in (whole if kind == "pair" else found.rows) if row.kind == kind and row.statistic in MAIN
+        ])
+        for kind, title in kinds.items()
+    ]  # fmt: skip
 
 
 def _precision(found: Responsiveness) -> View:
@@ -164,15 +163,6 @@ def _precision(found: Responsiveness) -> View:
     header = ["group", *columns(SHORTER, points), "use of the scale"]
     high = Poles.of(found.settings).high
     return View(f"Precision: share of {high} among the reference ratings of items with each score", header, lines)
-
-
-def _correlations(found: Responsiveness) -> list[View]:
-    """Return how MPA and WRA correlate with other metrics; those that need no reference have their own table."""
-    scaled = "How they correlate with Mokken's H_j and the discrimination"
-    return [
-        _correlated(found, "How MPA and WRA correlate with other metrics: Pearson's r over groups", TRADITIONAL),
-        *([_correlated(found, scaled, SCALED)] if found.tables else []),
-    ]
 
 
 def _correlated(found: Responsiveness, title: str, others: Sequence[str]) -> View:

@@ -21,16 +21,9 @@ from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.infer.grouping import raters_who_rated
 from plurivox.infer.intervals import Interval, percentile_interval
-from plurivox.infer.jackknife import (  # fmt: skip
-    LeftOut,
-    RaterUnits,
-    kept,
-    number_of_blocks,
-    rating_blocks,
-    without_items,
-    without_raters,
-)
+from plurivox.infer.jackknife import RaterUnits, kept, number_of_blocks, rating_blocks
 from plurivox.infer.weighting import tells_unweighted
+from plurivox.lenses.variation.sums import without_each
 
 EFFECTS = ("effect", "unadjusted", "deviation", "deviation_unadjusted")
 """The effects of each group: relative to the reference group, adjusted for the others or not; and to all raters."""
@@ -88,7 +81,9 @@ class Crossed:
 
         given = (part.offsets, part.raters, part.scores, self.values, self.profiles)
         if draws.kind == "units" and draws.resample == "ratings" and len(self.weights):
-            return self._without_blocks(part, draws)
+            block, left = rating_blocks(part, self.n_blocks), range(draws.first, draws.last)
+            made = [self(kept(part, block != number), Draws.observed()) for number in left]
+            return Sums({name: np.concatenate([sums[name] for sums in made]) for name in made[0]})
         if draws.kind == "units" and draws.resample != "items" and not len(self.weights):
             units = (
                 rating_blocks(part, self.n_blocks) if draws.units is None else draws.units.astype(np.int16)[part.raters]
@@ -100,23 +95,15 @@ class Crossed:
             products=np.zeros((draws.total, self.n_groups, self.n_groups)),
             scores=np.zeros((draws.total, self.n_groups)),
         )
-        raters: NDArray[Any] = draws.rater_weights(self._strata if draws.kind == "resampled" else self.profiles[:, 0])
+        strata = self.profiles[:, 0]
+        if draws.kind == "resampled":  # raters are drawn within the crossing of all attributes
+            place = np.unique(self.profiles, axis=0, return_inverse=True)[1]
+            strata = np.where(strata < 0, -1, place.ravel())
+        raters: NDArray[Any] = draws.rater_weights(strata)
         if len(self.weights):
             raters = self.weights * raters if raters.shape[1] else np.tile(self.weights, (draws.total, 1))
         k.add_crosses(*given, raters, draws.item_weights(self.n_items, part.items), *sums.values())
         return sums
-
-    def _without_blocks(self, part: Part, draws: Draws) -> Sums:
-        """Return the sums without each block of ratings, where raters have weights."""
-        block, left = rating_blocks(part, self.n_blocks), range(draws.first, draws.last)
-        made = [self(kept(part, block != number), Draws.observed()) for number in left]
-        return Sums({name: np.concatenate([sums[name] for sums in made]) for name in made[0]})
-
-    @property
-    def _strata(self) -> NDArray[np.int64]:
-        """The crossing of all attributes, within which raters are drawn."""
-        _, place = np.unique(self.profiles, axis=0, return_inverse=True)
-        return np.where(self.profiles[:, 0] < 0, -1, place.ravel())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,9 +143,8 @@ class Solve:
     def _free(self, attributes: Sequence[int] | range) -> NDArray[np.int64]:
         """Return the groups of some attributes that are not references and have raters."""
         places = [place for a in attributes for place in range(self.bounds[a], self.bounds[a + 1])]
-        return np.array(
-            [place for place in places if place not in self.references and self.sizes[place] > 0], dtype=np.int64
-        )
+        free = [place for place in places if place not in self.references and self.sizes[place] > 0]
+        return np.array(free, dtype=np.int64)
 
 
 def _effects(products: Values, scores: Values, free: NDArray[np.int64], references: Sequence[int]) -> Values:
@@ -190,9 +176,7 @@ def _well_posed(products: Values, scores: Values) -> Values | None:
     if failed:
         return None
     share, _ = lapack.dpocon(factor, np.abs(products).sum(axis=0).max())
-    if (
-        share < 100 * _RANK
-    ):  # for a symmetric matrix it bounds the smallest eigenvalue relative to the largest, up to its error
+    if share < 100 * _RANK:  # for a symmetric matrix: the smallest eigenvalue over the largest, up to its error
         return None
     solved: Values = lapack.dpotrs(factor, scores)[0]
     return solved
@@ -247,8 +231,12 @@ class Adjusted:
     @cached_property
     def sizes(self) -> Values:
         """How many raters each group has, among those who have a value for every attribute."""
-        known = self.profiles[self.profiles[:, 0] >= 0]
-        return np.bincount(known.ravel(), minlength=self.bounds[-1]).astype(float)
+        return self._counted(None)
+
+    def _counted(self, weights: Values | None) -> Values:
+        known = self.profiles[:, 0] >= 0
+        each = None if weights is None else np.repeat(weights[known], self.profiles.shape[1])
+        return np.bincount(self.profiles[known].ravel(), each, self.bounds[-1]).astype(float)
 
     @property
     def solve(self) -> Solve:
@@ -257,16 +245,7 @@ class Adjusted:
             start + axis.groups.index(name)
             for axis, start, name in zip(self.axes, self.bounds, self.references, strict=False)
         )
-        return Solve(self.bounds, places, self._weight)
-
-    @cached_property
-    def _weight(self) -> Values:
-        """The weight of each group's raters, which is their number where all count equally."""
-        if self.ratings.weights is None:
-            return self.sizes
-        known = self.profiles[:, 0] >= 0
-        each = np.repeat(self.ratings.weights[known], self.profiles.shape[1])
-        return np.bincount(self.profiles[known].ravel(), each, self.bounds[-1]).astype(float)
+        return Solve(self.bounds, places, self._counted(self.ratings.weights))
 
     def work(self) -> Crossed:
         """Return what a part adds."""
@@ -313,15 +292,11 @@ class Adjusted:
             made = run(parts, work, Draws.resampled(asked.bootstrap, asked.seed, asked.resample), solve, how)
             return Interval(*percentile_interval(np.concatenate(made)))
         work = replace(work, cost=work.cost / 20)  # a batch reads all ratings once, few of them of each unit
-        each: list[Values] = []
-        if asked.resample in ("items", "both"):
-            each.append(without_items(parts, work, whole, solve, how))
-        if asked.resample in ("raters", "both"):
-            largest = max(range(len(self.axes)), key=lambda a: len(self.axes[a])) if self.axes else 0
-            codes = np.where(self.profiles[:, 0] < 0, -1, self.axes[largest].codes)
-            each.extend(_whole_strata(parts, work, RaterUnits.of(codes, len(self.axes[largest])), solve, how))
-        blocks = run(parts, work, Draws.of_blocks(work.n_blocks), solve, how) if asked.resample == "both" else []
-        left = LeftOut(solve(whole)[0], tuple(each), np.concatenate(blocks) if blocks else None)
+        largest = max(range(len(self.axes)), key=lambda a: len(self.axes[a])) if self.axes else 0
+        codes = np.where(self.profiles[:, 0] < 0, -1, self.axes[largest].codes)
+        units = RaterUnits.of(codes, len(self.axes[largest]))
+        units = units._replace(alone=np.zeros(len(units.alone), bool))  # one rater leaves no other group undefined
+        left = without_each(parts, work, whole, solve, units, asked.resample, how)
         return left.interval(["plain"] * len(EFFECTS), [(-np.inf, np.inf)] * len(EFFECTS))
 
     def _notes(self, whole: Sums, values: Values) -> list[str]:
@@ -344,13 +319,6 @@ class Adjusted:
         return notes
 
 
-def _whole_strata(
-    parts: Sequence[Part], work: Crossed, units: RaterUnits, solve: Solve, how: Running
-) -> tuple[Values, ...]:
-    """Return the values without units of raters; a group of one rater does not leave others undefined."""
-    return without_raters(parts, work, units._replace(alone=np.zeros(len(units.alone), bool)), solve, how)
-
-
 def _complete(ratings: Ratings, axes: Sequence[Axis]) -> NDArray[np.bool_]:
     """Return which raters have a value for every attribute and rated anything."""
     rated = raters_who_rated(ratings)
@@ -362,15 +330,11 @@ def _reference(axis: Axis, wanted: str | None, known: NDArray[np.bool_]) -> str:
     shown = axis.shown
     if wanted is None:
         sizes = np.bincount(axis.codes[known & (axis.codes >= 0)], minlength=len(axis))
-        return max(shown or axis.groups, key=lambda name: (sizes[axis.groups.index(name)], _size(axis, name)))
+        at = {name: g for g, name in enumerate(axis.groups)}
+        return max(shown or axis.groups, key=lambda name: (sizes[at[name]], int(axis.sizes[at[name]])))
     if wanted not in shown:
         raise SelectionError(
             f"{axis.name} has no group '{wanted}' to use as the reference, or it is withheld",
             hint=f"The groups shown are: {few(list(shown)) or 'none'}.",
         )
     return wanted
-
-
-def _size(axis: Axis, name: str) -> int:
-    """Return how many raters a group has."""
-    return int(axis.sizes[axis.groups.index(name)])

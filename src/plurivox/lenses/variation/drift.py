@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +23,12 @@ from numpy.typing import NDArray
 from plurivox.domain.axis import OUTSIDE, names_raters
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
-from plurivox.engine.pool import Running
+from plurivox.engine.pool import Running, batched
 from plurivox.engine.run import Values
 from plurivox.infer.grouping import Compared, counting
 from plurivox.infer.inference import Shuffled, Sizes
-from plurivox.infer.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks
-from plurivox.lenses.variation.timed import STEADY, SharedTimes, Timed, Weighted, added, moments, products_of, weighted
+from plurivox.infer.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks, in_block, most_blocks
 
-NAMES = ("drift",)
 NO_TIMES = "nobody has ratings at two different times"
 NO_COMPANY = "no item has two ratings at known times"
 ALIKE = "everyone gave the same point to the same items"
@@ -38,7 +37,209 @@ TOO_FEW = "too few raters have ratings at two different times"
 _MOST_KEPT = 20_000_000  # the most left-out values held at once, with very many raters
 MOST_RATERS = 5_000
 """The most individual raters that are tested and have intervals, since all of their draws are kept."""
+STEADY = 1e-12
+"""Variation below this share of the total is only rounding error."""
+NANOSECONDS = 5e-9
+"""Roughly how many seconds a shuffle takes for each rating."""
 Ints = NDArray[np.int64]
+
+
+# Ratings with times ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Timed:
+    """Ratings at known times, one rater after the other, in the order of item and occasion.
+
+    Attributes
+    ----------
+    items, times, scores
+        For each rating, its item, its time minus the rater's mean, and its number minus the item's mean.
+    bounds
+        The ratings of rater r are ``bounds[r]`` to ``bounds[r + 1]``.
+    means
+        The mean of each rater's times.
+    n_items
+        How many items there are.
+    """
+
+    items: NDArray[np.int32]
+    times: Values
+    scores: Values
+    bounds: Ints
+    means: Values
+    n_items: int
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> Timed:
+        """Use all ratings at known times, including repeated ones; none if no times were read."""
+        every = ratings.every_rating()
+        known = np.zeros(len(every.scores), bool) if every.times is None else np.isfinite(every.times)
+        order = np.flatnonzero(known)
+        order = order[np.argsort(every.rater_codes[order], kind="stable")]
+        items, raters = every.item_codes[order], every.rater_codes[order]
+        bounds = np.searchsorted(raters, np.arange(ratings.n_raters + 1)).astype(np.int64)
+        scores = np.asarray(ratings.scale.values)[every.scores[order]]
+        sizes = np.bincount(items, minlength=ratings.n_items)
+        scores -= (np.bincount(items, scores, minlength=ratings.n_items) / np.maximum(sizes, 1))[items]
+        times = np.zeros(0) if every.times is None else every.times[order]
+        moved, means = _centred(times, raters, bounds)
+        return cls(items, moved, scores, bounds, means, ratings.n_items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def raters(self) -> NDArray[np.int32]:
+        """The rater of each rating."""
+        return np.repeat(np.arange(len(self.bounds) - 1, dtype=np.int32), np.diff(self.bounds))
+
+    @cached_property
+    def squares(self) -> Values:
+        """Σ (t − t̄_r)² of each rater."""
+        return added(self.raters, self.times**2, len(self.bounds) - 1)
+
+    @cached_property
+    def products(self) -> Values:
+        """Σ (t − t̄_r)(x − x̄_i) of each rater."""
+        return added(self.raters, self.times * self.scores, len(self.bounds) - 1)
+
+    @cached_property
+    def item_is_time(self) -> bool:
+        """Whether all ratings of an item were given at the same time, for every item."""
+        low, high = np.full(self.n_items, np.inf), np.full(self.n_items, -np.inf)
+        moments = self.times + self.means[self.raters]
+        np.minimum.at(low, self.items, moments)
+        np.maximum.at(high, self.items, moments)
+        return not bool((high - low > STEADY * np.maximum(np.abs(high), 1)).any())
+
+
+def of_units(unit: Ints, n: int) -> list[Ints]:
+    """Return the places of what belongs to each of n units; those of unit -1 are left out."""
+    order = np.argsort(unit, kind="stable")
+    return np.split(order, np.searchsorted(unit[order], np.arange(n + 1)))[1:-1]
+
+
+def added(place: NDArray[Any], numbers: Values | None, n: int) -> Values:
+    """Add up numbers, or ones, by position."""
+    return np.bincount(place, numbers, minlength=n).astype(np.float64)
+
+
+def _centred(times: Values, raters: NDArray[np.int32], bounds: Ints) -> tuple[Values, Values]:
+    """Return times minus the mean of each rater's, exactly 0 where all are the same, and these means."""
+    busy = np.flatnonzero(np.diff(bounds))
+    low, high = np.zeros(len(bounds) - 1), np.zeros(len(bounds) - 1)
+    if len(busy):
+        low[busy], high[busy] = np.minimum.reduceat(times, bounds[busy]), np.maximum.reduceat(times, bounds[busy])
+    moved = times - low[raters]  # first, since sums of large numbers lose digits
+    means = added(raters, moved, len(low)) / np.maximum(np.diff(bounds), 1)
+    return np.where((high > low)[raters], moved - means[raters], 0.0), low + means
+
+
+# Shuffles -------------------------------------------------------------------------------------------------------------
+
+
+def _shuffled_products(
+    timed: Timed, groups: NDArray[np.int32], n_groups: int, draws: Draws, first: int, last: int
+) -> Values:
+    """Return the products of all groups under draws ``first`` to ``last``, draws × groups."""
+    from plurivox.kernels.regression import shuffled_products
+
+    some = draws.between(first, last)
+    sums = np.zeros((some.total, n_groups))
+    seed = np.uint64(some.seed)
+    shuffled_products(timed.times, timed.scores, timed.bounds, groups, seed, some.first, sums)
+    return sums
+
+
+class SharedTimes:
+    """Shuffles times for the groups of all axes at once, and keeps what the last call made for the other axes."""
+
+    def __init__(self, timed: Timed, axes: Sequence[tuple[NDArray[np.int32], int]]) -> None:
+        self.timed = timed
+        self.starts = np.cumsum([0, *(n for _, n in axes)])
+        numbered = [
+            np.where(codes >= 0, codes + at, OUTSIDE) for (codes, _), at in zip(axes, self.starts, strict=False)
+        ]
+        self.groups = np.array(numbered, dtype=np.int32).reshape(len(axes), len(timed.bounds) - 1)
+        self._made: tuple[Draws, Values] | None = None
+        self._blocks: Values | None = None
+
+    def __call__(self, at: int, shuffles: Draws, how: Running) -> Values:
+        """Return the products of the groups of an axis under each shuffle, draws × groups."""
+        if self._made is None or self._made[0] != shuffles:
+            n_groups = int(self.starts[-1])
+            work = partial(_shuffled_products, self.timed, self.groups, n_groups, shuffles)
+            cost = max(len(self.timed), 1) * NANOSECONDS
+            made = batched(work, shuffles.total, how, cost=cost, width=max(n_groups, 1))
+            self._made = shuffles, np.concatenate([np.zeros((0, n_groups)), *made])
+        return self._made[1][:, self.starts[at] : self.starts[at + 1]]
+
+    def without_blocks(self, how: Running) -> Values:
+        """Return products and squares of each rater without each block of single ratings, blocks × 2 × raters."""
+        if self._blocks is None:
+            timed, n_blocks = self.timed, most_blocks(len(self.timed))
+            block_of = in_block(timed.items, timed.raters, max(n_blocks, 1))
+            draws = Draws.of_units(np.arange(n_blocks), "items")
+            everyone = np.zeros(len(timed.bounds) - 1, np.int32)
+            self._blocks = weighted(timed, everyone, draws, how, block_of)
+        return self._blocks
+
+
+def _weighted_products(
+    timed: Timed, codes: NDArray[np.int32], draws: Draws, block_of: Ints, n_groups: int, first: int, last: int
+) -> Values:
+    """Return draws ``first`` to ``last`` of :func:`weighted`."""
+    from plurivox.kernels.regression import weighted_products
+
+    some = draws.between(first, last)
+    found = np.zeros((some.total, 2, n_groups or len(codes)))
+    if not len(timed):
+        return found
+    items = raters = np.zeros((some.total, 0))
+    if some.kind == "resampled":
+        items = some.item_weights(timed.n_items).astype(float)
+        raters = some.rater_weights(codes).astype(float)
+    if raters.size:
+        raters[:, codes < 0] = 1.0  # in no group, but in the means of items
+    inside, made = codes >= 0, np.zeros((2, len(codes)))
+    for d, (item_weights, rater_weights) in enumerate(zip(items, raters, strict=True)):
+        weighted_products(
+            timed.items, timed.times, timed.scores, timed.bounds, item_weights, rater_weights, block_of,
+            some.first + d, made[0], made[1],
+        )  # fmt: skip
+        for part, numbers in zip(found[d], made, strict=True):
+            part[:] = added(codes[inside], numbers[inside], n_groups) if n_groups else numbers
+    return found
+
+
+def weighted(
+    timed: Timed, codes: NDArray[np.int32], draws: Draws, how: Running, block_of: Ints | None = None, n_groups: int = 0
+) -> Values:
+    """Return products and squares with items and raters drawn, or without blocks; draws × 2 × groups or raters.
+
+    Those of groups, if there are any, otherwise those of each rater.
+    """
+    none = np.zeros(0, np.int64)
+    work = partial(_weighted_products, timed, codes, draws, none if block_of is None else block_of, n_groups)
+    cost, width = max(len(timed), 1) * 4 * NANOSECONDS, max(len(codes) + 3 * timed.n_items, 1)
+    made = batched(work, draws.total, how, cost=cost, width=width)
+    return np.concatenate([np.zeros((0, 2, n_groups or len(codes))), *made])
+
+
+def moments(timed: Timed, own: Any, place: NDArray[Any], n: int) -> Values:
+    """Return n, Σt, Σt², Σy and Σty of some ratings by rater, 5 × raters."""
+    t, y = timed.times[own], timed.scores[own]
+    return np.stack([added(place, part, n) for part in (None, t, t * t, y, t * y)])
+
+
+def products_of(found: Values, all_squares: Values) -> Values:
+    """Return Σ (t − t̄)y and Σ (t − t̄)² from moments, 2 × raters; 0 where times do not differ."""
+    n, t, tt, y, ty = found
+    size = np.maximum(n, 1)
+    squares = tt - t * t / size
+    steady = (n < 2) | (squares <= STEADY * all_squares)
+    return np.where(steady, 0.0, np.stack([ty - t * y / size, squares]))
 
 
 # Groups of an axis ----------------------------------------------------------------------------------------------------
@@ -85,8 +286,8 @@ class Drifting:
 
     @property
     def testable(self) -> bool:
-        """Whether there are few enough of them to be tested."""
-        return _testable(self.name, self.groups)
+        """Whether there are few enough to be tested: all draws are kept, and of raters there may be very many."""
+        return not self.alone or len(self.groups) <= MOST_RATERS
 
     @cached_property
     def squares(self) -> Values:
@@ -118,14 +319,14 @@ class Drifting:
         """Return the slopes with the times of each rater shuffled, draws × groups × 1."""
         return self._slopes(self.together(self.at, shuffles, how))
 
-    def tested(self, what: str | None = None) -> Shuffled:
+    def tested(self) -> Shuffled:
         """Return the test of the groups shown, ready to be decided together with others."""
 
         def make(shuffles: Draws, how: Running) -> Values:
             return self.null(shuffles, how)[:, self.places]
 
         nobody = np.zeros(len(self.places), bool)
-        return Shuffled(what or f"times of {self.name}", NAMES, self.observed[self.places], make, nobody)
+        return Shuffled(f"times of {self.name}", ("drift",), self.observed[self.places], make, nobody)
 
     @property
     def notes(self) -> list[dict[str, str]]:
@@ -188,17 +389,19 @@ class Drifting:
     def left_out(self, resample: str, how: Running) -> LeftOut:
         """Return the slopes without each item, each rater of a group, or both; single raters only without items."""
         each: list[Values] = []
-        both = resample == "both" and not self.alone
+        both, ratings = resample == "both" and not self.alone, None
         if resample in ("items", "both"):
             each.append(self._without_items())
         if resample == "raters" or both:
             each.extend(self._without_raters())
-        return LeftOut(self.observed, tuple(each), self._without_ratings(how) if both else None)
+        if both and len(found := self.together.without_blocks(how)):
+            ratings = self._slopes(self._added(found[:, 0]), self._added(found[:, 1]))
+        return LeftOut(self.observed, tuple(each), ratings)
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return the slopes when items, raters (within their groups) or both are drawn with replacement."""
         drawn = Draws.resampled(draws, seed, resample)
-        made = weighted(Weighted(self.timed, self.codes, drawn, n_groups=len(self.groups)), how)
+        made = weighted(self.timed, self.codes, drawn, how, n_groups=len(self.groups))
         return self._slopes(made[:, 0], made[:, 1])
 
     def _without_items(self) -> Values:
@@ -206,13 +409,11 @@ class Drifting:
         timed, n_raters = self.timed, len(self.codes)
         most = max(10, min(MOST_ITEMS, _MOST_KEPT // max(len(self.groups), 1)))
         unit = blocks(timed.n_items, most)[timed.items]
-        order = np.argsort(unit, kind="stable")
-        bounds = np.searchsorted(unit[order], np.arange(int(blocks(timed.n_items, most).max(initial=-1)) + 2))
+        units = of_units(unit, int(blocks(timed.n_items, most).max(initial=-1)) + 1)
         sums = moments(timed, slice(None), timed.raters, n_raters)
         products, squares = self._added(timed.products), self._added(timed.squares)
-        found = np.zeros((2, len(bounds) - 1, len(self.groups)))
-        for u in range(len(bounds) - 1):
-            own = order[bounds[u] : bounds[u + 1]]
+        found = np.zeros((2, len(units), len(self.groups)))
+        for u, own in enumerate(units):
             who, place = np.unique(timed.raters[own], return_inverse=True)
             rest = sums[:, who] - moments(timed, own, place, len(who))
             change = products_of(rest, timed.squares[who]) - np.stack([timed.products[who], timed.squares[who]])
@@ -233,13 +434,10 @@ class Drifting:
         weights = np.bincount(cells, timed.times[inside], minlength=n_groups * timed.n_items)
         weights = weights.reshape(n_groups, timed.n_items)
         n_of = np.bincount(timed.items, minlength=timed.n_items)
-        unit = units.units[timed.raters]
-        order = np.argsort(unit, kind="stable")
-        bounds = np.searchsorted(unit[order], np.arange(int(units.units.max(initial=-1)) + 2))
-        found = np.zeros((2, len(bounds) - 1, n_groups))
+        each = of_units(units.units[timed.raters], int(units.units.max(initial=-1)) + 1)
+        found = np.zeros((2, len(each), n_groups))
         found[0], found[1] = self._added(timed.products), self._added(timed.squares)
-        for u in range(len(bounds) - 1):
-            own = order[bounds[u] : bounds[u + 1]]
+        for u, own in enumerate(each):
             items, place = np.unique(timed.items[own], return_inverse=True)
             left = n_of[items] - np.bincount(place, minlength=len(items))
             means = -np.bincount(place, timed.scores[own], minlength=len(items)) / np.maximum(left, 1)
@@ -254,11 +452,6 @@ class Drifting:
             first, last = units.bounds[units.strata[g] : units.strata[g] + 2]
             values[first:last, g] = np.nan
         return tuple(np.split(values, units.bounds[1:-1])) if len(values) else ()
-
-    def _without_ratings(self, how: Running) -> Values | None:
-        """Leave out blocks of single ratings."""
-        found = self.together.without_blocks(how)
-        return self._slopes(self._added(found[:, 0]), self._added(found[:, 1])) if len(found) else None
 
 
 def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: int = 5) -> list[Drifting]:
@@ -282,7 +475,7 @@ def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: i
     codes = [np.zeros(ratings.n_raters, np.int32), *(axis.codes for axis, _ in shown)]
     names = [("all", ("all",), [0]), *((axis.name, axis.groups, places) for axis, places in shown)]
     together = SharedTimes(timed, [
-        (own, len(groups)) if _testable(name, groups) else (np.full_like(own, OUTSIDE), 0)
+        (np.full_like(own, OUTSIDE), 0) if names_raters(name) and len(groups) > MOST_RATERS else (own, len(groups))
         for own, (name, groups, _) in zip(codes, names, strict=True)
     ])  # fmt: skip
     few = 0 < int(np.count_nonzero(moving)) < min_group_size
@@ -290,8 +483,3 @@ def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: i
         Drifting(name, groups, places, own, timed, together, at, withheld=few and at == 0)
         for at, (own, (name, groups, places)) in enumerate(zip(codes, names, strict=True))
     ]
-
-
-def _testable(name: str, groups: Sequence[str]) -> bool:
-    """Return whether groups are tested: not for very many individual raters, since all of their draws would be kept."""
-    return not names_raters(name) or len(groups) <= MOST_RATERS

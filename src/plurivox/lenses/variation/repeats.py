@@ -8,20 +8,19 @@ left out between raters changes what an item adds, which is then counted again.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.domain.part import EveryRating
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.run import Values
 from plurivox.infer.grouping import Compared, counting
 from plurivox.infer.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks, in_block, most_blocks
+from plurivox.lenses.variation.drift import of_units
 from plurivox.statistics.checks import Level, level_of, usual_level
 from plurivox.statistics.cohesion import parts
 from plurivox.statistics.registry import STATISTICS
@@ -43,13 +42,9 @@ Mask = NDArray[np.bool_]
 
 
 def repeated(
-    ratings: Ratings,
-    axes: Sequence[Compared] = (),
-    *,
-    min_group_size: int = 5,
-    level: str | NDArray[np.float64] = "auto",
-    interval: str | None = "jackknife",
-) -> pl.DataFrame:
+    ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: int = 5,
+    level: str | NDArray[np.float64] = "auto", interval: str | None = "jackknife",
+) -> pl.DataFrame:  # fmt: skip
     """Return how far raters agree with themselves and with each other on the items that they rated again.
 
     Parameters
@@ -117,8 +112,12 @@ class _Sums:
 
     def _means(self, counts: Values, change: Values | None) -> Values:
         equal = parts.percent_agreement_parts(counts)
-        moved = _mean_difference(counts, self.values) if change is None else change
-        return np.column_stack([equal[:, 1], equal[:, 0], np.where(equal[:, 1] > 0, moved, 0.0)])
+        if change is None:  # the mean |v_c − v_k| over pairs of ratings, 0 where there are none
+            below = np.cumsum(counts, axis=1) - counts
+            lower = np.cumsum(counts * self.values, axis=1) - counts * self.values
+            m = counts.sum(axis=1)
+            change = (counts * (self.values * below - lower)).sum(axis=1) / np.maximum(m * (m - 1) / 2, 1)
+        return np.column_stack([equal[:, 1], equal[:, 0], np.where(equal[:, 1] > 0, change, 0.0)])
 
     def _alpha(self, counts: Values) -> Values:
         if not self._linear:
@@ -141,28 +140,25 @@ class _Sums:
         return np.stack([parts.ratio(clean[..., 1], n), alpha, parts.ratio(clean[..., 2], n)], axis=-1)
 
 
-def _mean_difference(counts: Values, values: Values) -> Values:
-    """Return the mean |v_c − v_k| over pairs of ratings of each unit, 0 where there are none."""
-    below = np.cumsum(counts, axis=1) - counts
-    lower = np.cumsum(counts * values, axis=1) - counts * values
-    total = (counts * (values * below - lower)).sum(axis=1)
-    m = counts.sum(axis=1)
-    return np.asarray(total / np.maximum(m * (m - 1) / 2, 1))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Units(ABC):
-    """Units, some of which may be added up or left out."""
+class _Units:
+    """Units, some of which may be added up or left out.
+
+    Attributes
+    ----------
+    counts
+        From units to how often each point was given, units × points.
+    changes
+        The change of each unit; None if it is the mean difference over pairs.
+    """
 
     sums: _Sums
-
-    @abstractmethod
-    def counts(self, units: Ints) -> Values:
-        """Return how often each point was given, units × points."""
+    counts: Callable[[Ints], Values]
+    changes: Values | None = None
 
     def change(self, units: Ints) -> Values | None:
-        """Return the change of each unit; None if it is the mean difference over pairs."""
-        return None
+        """Return the change of some units."""
+        return None if self.changes is None else self.changes[units]
 
     def total(self, units: Ints) -> Values:
         """Return what some units add."""
@@ -190,37 +186,6 @@ class _Units(ABC):
             first = last
         return np.concatenate([np.zeros((0, 1, len(MEASURED))), *found])
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cells(_Units):
-    """Cells with their ratings one after the other: those of cell u are ``offsets[u]`` to ``offsets[u + 1]``."""
-
-    offsets: Ints
-    scores: NDArray[Any]
-    changes: Values
-
-    def counts(self, units: Ints) -> Values:
-        """Return how often each point was given, units × points."""
-        sizes = self.offsets[units + 1] - self.offsets[units]
-        owner = np.repeat(np.arange(len(units)), sizes)
-        at = np.arange(len(owner)) + np.repeat(self.offsets[units] - np.cumsum(sizes) + sizes, sizes)
-        return _table(owner, self.scores[at], len(units), len(self.sums.values))
-
-    def change(self, units: Ints) -> Values | None:
-        """Return the change of each unit."""
-        return self.changes[units]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Items(_Units):
-    """Items with how often raters gave each point, items × points."""
-
-    table: Values
-
-    def counts(self, units: Ints) -> Values:
-        """Return how often each point was given, units × points."""
-        return self.table[units]
-
     def recounted(
         self, rows: Ints, scores: NDArray[Any], unit_of: Ints, whole: Values, lost: Callable[[int], Ints]
     ) -> Values:
@@ -235,14 +200,13 @@ class _Items(_Units):
         lost
             The items that do not count without a unit.
         """
-        order = np.argsort(unit_of, kind="stable")
-        bounds = np.searchsorted(unit_of[order], np.arange(int(unit_of.max(initial=-1)) + 2))
-        found = np.zeros((len(bounds) - 1, len(MEASURED)))
+        units = of_units(unit_of, int(unit_of.max(initial=-1)) + 1)
+        found = np.zeros((len(units), len(MEASURED)))
         held, most = [], max(1, _CELLS // len(whole))
-        for unit in range(len(found)):
-            theirs, gone = order[bounds[unit] : bounds[unit + 1]], lost(unit)
+        for unit, theirs in enumerate(units):
+            gone = lost(unit)
             touched = np.union1d(rows[theirs], gone).astype(np.int64)
-            before = self.table[touched]
+            before = self.counts(touched)
             after = before - _table(np.searchsorted(touched, rows[theirs]), scores[theirs], *before.shape)
             after[np.searchsorted(touched, gone)] = 0.0
             held.append(whole - self.sums.total(before, None) + self.sums.total(after, None))
@@ -261,13 +225,8 @@ def _table(rows: NDArray[Any], scores: NDArray[Any], n_rows: int, n_points: int)
 # Within and between raters -------------------------------------------------------------------------------------------
 
 
-class _Repeated(NamedTuple):
-    """Values of one group, their intervals, and why values are undefined."""
-
-    values: Values
-    low: Values
-    high: Values
-    notes: tuple[str, ...]
+_Repeated = tuple[list[list[float]], list[str]]
+"""For each statistic its value and the ends of its interval, and why it is undefined."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,10 +235,10 @@ class _Study:
 
     ratings: Ratings
     sums: _Sums
-    cells: _Cells
+    cells: _Units
     cell_item: NDArray[np.int32]
     cell_rater: NDArray[np.int32]
-    firsts: _Items
+    firsts: _Units
     intervals: bool
 
     @classmethod
@@ -290,9 +249,21 @@ class _Study:
         every = ratings.every_rating()
         at = np.flatnonzero(every.repeated)
         starts = np.flatnonzero(every.occasions[at] == 1)
-        cells = _Cells(sums, np.append(starts, len(at)), every.scores[at], _changes(every, at, starts, sums.values))
+        offsets, scores = np.append(starts, len(at)), every.scores[at]  # the ratings of a cell stand together
+
+        def counts(units: Ints) -> Values:
+            sizes = offsets[units + 1] - offsets[units]
+            owner = np.repeat(np.arange(len(units)), sizes)
+            place = np.arange(len(owner)) + np.repeat(offsets[units] - np.cumsum(sizes) + sizes, sizes)
+            return _table(owner, scores[place], len(units), n_points)
+
+        steps = np.abs(np.diff(sums.values[scores], prepend=0.0))  # from one occasion to the next
+        steps[starts] = 0.0
+        sizes = np.diff(starts, append=len(at))
+        cells = _Units(sums, counts, np.add.reduceat(steps, starts) / (sizes - 1) if len(starts) else np.zeros(0))
         items, raters = every.item_codes[at[starts]], every.rater_codes[at[starts]]
-        return cls(ratings, sums, cells, items, raters, _Items(sums, ratings.counts().astype(float)), intervals)
+        firsts = _Units(sums, ratings.counts().astype(float).__getitem__)
+        return cls(ratings, sums, cells, items, raters, firsts, intervals)
 
     def rows(
         self, axis: str, group: str, members: Mask, *, alone: bool = False, shown: bool = True
@@ -306,13 +277,12 @@ class _Study:
             return [(axis, group, name, *nothing, *sizes, "too few raters rated anything again") for name in MEASURED]
         within = self._within(own, alone=alone)
         between = self._among_all(items) if alone else self._between(own, items, members)
-        return [
-            (
-                axis, group, name, within.values[s], within.low[s], within.high[s], between.values[s], between.low[s],
-                between.high[s], *sizes, _joined(within.notes[s], between.notes[s]),
-            )
-            for s, name in enumerate(MEASURED)
-        ]  # fmt: skip
+        rows = []
+        for s, name in enumerate(MEASURED):
+            told = (("within raters", within[1][s]), ("between raters", between[1][s]))
+            note = "; ".join(f"{where}: {why}" for where, why in told if why)
+            rows.append((axis, group, name, *within[0][s], *between[0][s], *sizes, note))
+        return rows
 
     def _within(self, own: Ints, *, alone: bool) -> _Repeated:
         """Compare raters with themselves."""
@@ -346,18 +316,24 @@ class _Study:
         at = np.flatnonzero((place[self.ratings.item_codes] >= 0) & members[self.ratings.codes_of_raters])
         rows, scores = place[self.ratings.item_codes[at]], self.ratings.scores[at]
         raters = self.ratings.codes_of_raters[at]
-        table = _Items(self.sums, _table(rows, scores, len(items), len(self.sums.values)))
+        given = _table(rows, scores, len(items), len(self.sums.values))
+        table = _Units(self.sums, given.__getitem__)
         every = np.arange(len(items))
         whole = table.total(every)
         left: list[Values] = []
         if self.intervals:
             unit_of = self._units(raters)
-            cells = place[self.cell_item[own]], unit_of[self.cell_rater[own]]
+            item, unit = place[self.cell_item[own]], unit_of[self.cell_rater[own]]
+
+            def only_theirs(one: int) -> Ints:
+                """Return the items on which nobody but a unit of raters has a cell."""
+                return np.setdiff1d(item[unit == one], item[unit != one])
+
             block = in_block(items[rows], raters, max(most_blocks(len(at)), 1))
             nowhere = np.zeros(0, np.int64)
             left = [
                 table.without(every, blocks(len(items), MOST_ITEMS), whole),
-                table.recounted(rows, scores, unit_of[raters], whole, lambda unit: _only_of(unit, *cells)),
+                table.recounted(rows, scores, unit_of[raters], whole, only_theirs),
                 table.recounted(rows, scores, block, whole, lambda _: nowhere),
             ]
         alone = len(np.unique(raters)) == 1
@@ -370,31 +346,9 @@ class _Study:
         low, high = nothing, nothing
         if left:
             out = LeftOut(values[np.newaxis], tuple(left[:2]), left[2] if len(left) > 2 else None)
-            ends = out.interval([share, *_SCALES], self._ranges())
+            longest = float(self.sums.values[-1] - self.sums.values[0])
+            ends = out.interval([share, *_SCALES], [(0.0, 1.0), STATISTICS["irr"].range, (0.0, longest)])
             known = ends.low[0] < ends.high[0]  # where nothing varies, nothing is known about how it would
             low, high = np.where(known, ends.low[0], np.nan), np.where(known, ends.high[0], np.nan)
-        notes = tuple((reason or ONE_POINT) if np.isnan(value) else "" for value in values)
-        return _Repeated(values, low, high, notes)
-
-    def _ranges(self) -> list[tuple[float, float]]:
-        """Return the lowest and highest value of each statistic."""
-        return [(0.0, 1.0), STATISTICS["irr"].range, (0.0, float(self.sums.values[-1] - self.sums.values[0]))]
-
-
-def _only_of(unit: int, items: Ints, units: Ints) -> Ints:
-    """Return the items on which nobody but a unit of raters has a cell, given item and unit of each cell."""
-    return np.setdiff1d(items[units == unit], items[units != unit])
-
-
-def _changes(every: EveryRating, at: Ints, starts: Ints, values: Values) -> Values:
-    """Return for each cell the mean |difference| between one occasion and the next."""
-    steps = np.abs(np.diff(values[every.scores[at]], prepend=0.0))
-    steps[starts] = 0.0
-    sizes = np.diff(starts, append=len(at))
-    return np.add.reduceat(steps, starts) / (sizes - 1) if len(starts) else np.zeros(0)
-
-
-def _joined(within: str, between: str) -> str:
-    """Return one note of two: why a value is undefined."""
-    told = [f"{where}: {why}" for where, why in (("within raters", within), ("between raters", between)) if why]
-    return "; ".join(told)
+        notes = [(reason or ONE_POINT) if np.isnan(value) else "" for value in values]
+        return np.stack([values, low, high], axis=1).tolist(), notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
 from plurivox.infer.call import AxisMeasured, Call, Comparison, MeasuredGroups
-from plurivox.infer.grouping import Compared, Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
+from plurivox.infer.grouping import Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
 from plurivox.infer.inference import Shuffled, Sizes, TwoGroups
 from plurivox.infer.intervals import Interval, Spread, with_interval
 from plurivox.infer.jackknife import LeftOut
@@ -23,32 +24,15 @@ from plurivox.infer.keywords import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
-from plurivox.lenses.variation.components import ComponentTables, Frames
 from plurivox.lenses.variation.drift import MOST_RATERS, Drifting, drifts
 from plurivox.lenses.variation.repeats import repeated
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.settings import VariationSettings
 from plurivox.lenses.variation.sums import COMPARED, GroupLeniency
+from plurivox.lenses.variation.tables import SCHEMAS, ComponentTables
 from plurivox.statistics.registry import STATISTICS, of_role
 
-# The rows of a variation result ---------------------------------------------------------------------------------------
-# The rows of a variation result: groups compared with the others, contrasts and pairs, on one set of items.
-
 NOTHING_SHARED = "no item was rated by this group and by others"
-
-
-@dataclass(frozen=True, eq=False)
-class Versus:
-    """Two groups of an axis, each the other's rest, ready to be tested."""
-
-    axis: Axis
-    names: tuple[str, str]
-    groups: MeasuredGroups
-
-    @property
-    def tested(self) -> Shuffled:
-        """Their test."""
-        return self.groups.tested
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,23 +60,20 @@ class Leniency(Comparison):
         """Compare some groups with the others; weights are those of the grouping."""
         return GroupLeniency(self.ratings, grouping)
 
-    def two(self, axis: Axis, names: tuple[str, str]) -> Versus:
+    def two(self, axis: Axis, names: tuple[str, str]) -> MeasuredGroups:
         """Compare two groups; only their raters are shuffled, and only with each other."""
         pair = TwoGroups.of(axis, names)
         codes = np.select([axis.codes == pair.a, axis.codes == pair.b], [0, 1], -1).astype(np.int32)
         two = replace(axis, groups=names, codes=codes, sizes=axis.sizes[[pair.a, pair.b]], withheld=np.zeros(2, bool))
-        return Versus(axis, names, self.groups(two, [0], self.grouping(two)))
+        return self.groups(two, [0], self.grouping(two))
 
     # Rows -------------------------------------------------------------------------------------------------------------
 
-    def left_out(self, one: MeasuredGroups) -> LeftOut | None:
-        """Return all values without each item and rater, including components of variance, if intervals are wanted.
+    def left_out(self, measured: GroupLeniency, what: str) -> LeftOut | None:
+        """Return all values without each item and rater, if intervals are wanted.
 
-        All raters count equally there.
+        They include components of variance where all raters count equally.
         """
-        return self._left_out(one.measured.plain, one.axis.name)
-
-    def _left_out(self, measured: GroupLeniency, what: str) -> LeftOut | None:
         asked = self.settings
         if asked.interval == "none":
             return None
@@ -108,8 +89,8 @@ class Leniency(Comparison):
         if axis.overlaps or not axis.withheld.any() or len(one.places) < 2:
             return one.measured.plain, left
         codes = np.where(axis.codes == len(axis) - 1, OUTSIDE, axis.codes).astype(np.int32)  # those withheld are last
-        shown = replace(one, measured=self.measure(Grouping.of(self.ratings, codes, len(axis))))
-        return shown.measured.plain, self.left_out(shown)
+        shown = self.measure(Grouping.of(self.ratings, codes, len(axis))).plain
+        return shown, self.left_out(shown, axis.name)
 
     def spread(self, one: MeasuredGroups, left: LeftOut | None) -> Spread:
         """Return what the compared values become with other items or raters, of the groups that are shown."""
@@ -118,7 +99,7 @@ class Leniency(Comparison):
             how = self.inference.doing(f"resampling {one.axis.name}")
             return Spread(one.measured.bootstrap(asked.bootstrap, asked.seed, asked.resample, how)).of(one.places)
         if one.measured.weighted:
-            left = self._left_out(one.measured, f"{one.axis.name}, weighted")
+            left = self.left_out(one.measured, f"{one.axis.name}, weighted")
         if left is None:
             return Spread()
         return Spread(left=left).made(lambda values: values[..., one.places, : len(COMPARED)])
@@ -135,33 +116,48 @@ class Leniency(Comparison):
             None if one.unweighted is None else one.unweighted[one.places],
         )  # fmt: skip
 
-    def draws(self, name: str, prepared: Sequence[MeasuredGroups], spreads: Sequence[Spread]) -> AxisDraws:
-        """Return the draws behind the groups of an axis, those of each value sorted.
+    def found(self, axis: AxisMeasured) -> tuple[list[Row], AxisDraws, list[dict[str, Any]]]:
+        """Return the rows of the groups of an axis, their draws, and rows of the tables of components and reliability.
 
-        Anyone who knows which shuffle gave which leniency has one equation per shuffle, and so every rater's mean.
+        The draws of each value are sorted: anyone who knows which shuffle gave which leniency has one equation per
+        shuffle, and so every rater's mean.
         """
-        n, kept = len(COMPARED), self.settings.bootstrap
-        null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, n))]
-        null += [one.tested.null for one in prepared]
-        drawn = [np.zeros((kept, 0, n))]
-        if kept:
-            drawn += [own.kept(len(one.places), n) for one, own in zip(prepared, spreads, strict=True)]
-        groups = tuple(group for one in prepared for group in one.groups)
-        return AxisDraws(
-            name, groups, COMPARED, np.sort(np.concatenate(null, axis=1), axis=0), COMPARED,
-            np.sort(np.concatenate(drawn, axis=1), axis=0), self.subset,
+        n, name = len(COMPARED), axis.one.axis.name
+        rows: list[Row] = []
+        tables = []
+        null = [np.zeros((max([len(one.tested.null) for one in axis.prepared], default=0), 0, n))]
+        drawn = [np.zeros((self.settings.bootstrap, 0, n))]
+        for one in axis.prepared:
+            null.append(one.tested.null)
+            spread = Spread()
+            if one.places:  # nothing is shown of an axis whose groups are all withheld
+                left = self.left_out(one.measured.plain, name)
+                spread = self.spread(one, left)
+                rows += self.rows(name, one, spread.interval(of_role("higher")))
+                shown, left = self.among_shown(one, left)
+                tables.append(ComponentTables(
+                    self.subset, name, list(zip(one.groups, one.places, strict=True)), shown, left,
+                    self.settings.target, axis.one.overlapping,
+                ).rows())  # fmt: skip
+            if self.settings.bootstrap:
+                drawn.append(spread.kept(len(one.places), n))
+        draws = AxisDraws(
+            name, tuple(group for one in axis.prepared for group in one.groups), COMPARED,
+            np.sort(np.concatenate(null, axis=1), axis=0), COMPARED, np.sort(np.concatenate(drawn, axis=1), axis=0),
+            self.subset,
         )  # fmt: skip
+        return rows + self.compared(axis.contrasts, "contrast"), draws, tables
 
-    def compared(self, pairs: Iterable[Versus], kind: str) -> list[Row]:
+    def compared(self, pairs: Iterable[MeasuredGroups], kind: str) -> list[Row]:
         """Return the rows of tested pairs of groups: how much higher the first rates than the second."""
         found = []
         for pair in pairs:
-            left = None if pair.groups.measured.weighted else self.left_out(pair.groups)
-            interval = self.spread(pair.groups, left).interval(of_role("higher"))
-            first, second = sizes_of(pair.groups)
-            for row in self.rows(pair.axis.name, pair.groups, interval, kind):
-                row = replace(row, other=pair.names[1], n_raters=first[0] + second[0], n_ratings=first[2] + second[2])
-                found.append(replace(row, group=" − ".join(pair.names)) if kind == "contrast" else row)
+            left = None if pair.measured.weighted else self.left_out(pair.measured, pair.axis.name)
+            interval = self.spread(pair, left).interval(of_role("higher"))
+            (n_first, _, given), (n_second, _, more) = sizes_of(pair)
+            for row in self.rows(pair.axis.name, pair, interval, kind):
+                row = replace(row, other=pair.axis.groups[1], n_raters=n_first + n_second, n_ratings=given + more)
+                found.append(replace(row, group=" − ".join(pair.axis.groups)) if kind == "contrast" else row)
         return found
 
     def raters(self, axis: Axis) -> list[Row]:
@@ -224,35 +220,32 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
     call = Call.of(ratings, settings, how, also=_single(settings.by, overlapping) if settings.adjust else [])
     each: list[AxisMeasured] = []
-    frames, adjusted = Frames.none(), [pl.DataFrame(schema=SCHEMA)]
+    tables, adjusted = [], [pl.DataFrame(schema=SCHEMA)]
     for part in call.parts:
         work = Leniency(part.ratings, settings, part.inference)
         each += [work.everything(one) for one in part.axes]
-        frames = frames.joined(_together(work))
-        fit = Adjusted.of(
-            part.ratings, _alone([*part.axes, *part.also]) if settings.adjust else [], dict(settings.reference)
-        )
+        alike = GroupLeniency(part.ratings.unweighted(), Grouping.together(part.ratings.unweighted()))
+        left = work.left_out(alike, "all raters")
+        tables.append(ComponentTables(work.subset, "all", [("all", 0)], alike, left, settings.target).rows())
+        alone = [  # the attributes that can be fitted at once: not raters or overlapping groups
+            one.axis for one in (*part.axes, *part.also)
+            if settings.adjust and len(one.axis.attributes) == 1 and not one.overlapping and one.axis.name != "rater"
+        ]  # fmt: skip
+        fit = Adjusted.of(part.ratings, alone, dict(settings.reference))
         adjusted += [fit.table(settings, work.subset, how)] if fit.axes else []
-    drifting = [
-        (one, one.tested() if one.testable else None)
-        for one in drifts(ratings, call.axes, min_group_size=settings.min_group_size)
-    ]
-    times = call.inference.times
-    for one, _ in drifting:
-        if one.name != "all" and not one.alone and not math.isnan(one.same_order):
-            times[one.name] = min(one.same_order, times.get(one.name, 1.0))
+    drifting = _drifting(call)
     call.decide(each, [tested for one, tested in drifting if tested is not None and not one.alone])
     call.inference.decide([tested for one, tested in drifting if tested is not None and one.alone], further=False)
     rows: list[Row] = []
     draws: list[AxisDraws] = []
     for own in each:
-        if _of_raters(own.one.axis):
+        if own.one.axis.attributes == ("rater",):
             rows += own.work.raters(own.one.axis)
             continue
-        shown, made, further = _found(own)
+        shown, made, further = own.work.found(own)
         rows += shown
         draws.append(made)
-        frames = frames.joined(further)
+        tables += further
     on_all = Leniency(ratings, settings, call.inference)
     for one, tested in drifting:
         rows += on_all.drifted(one, tested)
@@ -261,13 +254,17 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     again = repeated(
         ratings, call.axes, min_group_size=settings.min_group_size, level=settings.level, interval=settings.interval
     )
-    tables = {**frames._asdict(), "repeats": again, "adjusted": pl.concat(adjusted, how="diagonal")}
+    frames = {
+        name: pl.DataFrame([row for one in tables for row in one[name]], schema=schema, orient="row")
+        for name, schema in SCHEMAS.items()
+    }
+    frames |= {"repeats": again, "adjusted": pl.concat(adjusted, how="diagonal")}
     return Variation(
         rows=tuple(rows),
         draws=tuple(draws),
         pair_rows=tuple(row for own in each for row in own.work.compared(own.pairs, "pair")),
         held_rows=tuple(on_all.held(known, [row for row in rows if row.statistic in COMPARED])),
-        tables=tuple(Table(name, frame) for name, frame in tables.items()),
+        tables=tuple(Table(name, frame) for name, frame in frames.items()),
         **call.kept(
             contrast=list(settings.contrast or ()), poles=poles_in(ratings.scale),
             values=[float(value) for value in ratings.scale.values],
@@ -277,39 +274,17 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     )  # fmt: skip
 
 
-def _found(measured: AxisMeasured) -> tuple[list[Row], AxisDraws, Frames]:
-    """Return the rows of the groups of an axis, their draws, and tables of components and reliability."""
-    work, name = measured.work, measured.one.axis.name
-    rows: list[Row] = []
-    spreads, frames = [], Frames.none()
-    for one in measured.prepared:
-        if not one.places:
-            spreads.append(Spread())
-            continue  # nothing is shown of an axis whose groups are all withheld
-        left = work.left_out(one)
-        spreads.append(work.spread(one, left))
-        rows += work.rows(name, one, spreads[-1].interval(of_role("higher")))
-        shown, left = work.among_shown(one, left)
-        frames = frames.joined(ComponentTables(
-            work.subset, name, list(zip(one.groups, one.places, strict=True)), shown, left, work.settings.target,
-            measured.one.overlapping,
-        ).frames())  # fmt: skip
-    rows += work.compared(measured.contrasts, "contrast")
-    return rows, work.draws(name, measured.prepared, spreads), frames
+def _drifting(call: Call) -> list[tuple[Drifting, Shuffled | None]]:
+    """Return the drift of all raters and of groups with their tests, and remember how similar the orders of raters are.
 
-
-def _of_raters(axis: Axis) -> bool:
-    return axis.attributes == ("rater",)
-
-
-def _together(work: Leniency) -> Frames:
-    """Return the components of all raters together, and the reliability of their means."""
-    asked, ratings = work.settings, work.ratings.unweighted()
-    measured = GroupLeniency(ratings, Grouping.together(ratings))
-    left = None
-    if asked.interval != "none":
-        left = measured.left_out(asked.resample, work.inference.doing("resampling all raters"))
-    return ComponentTables(work.subset, "all", [("all", 0)], measured, left, asked.target).frames()
+    Where raters of a group rated items in a similar order, no drift may be claimed.
+    """
+    found = drifts(call.ratings, call.axes, min_group_size=call.settings.min_group_size)
+    times = call.inference.times
+    for one in found:
+        if one.name != "all" and not one.alone and not math.isnan(one.same_order):
+            times[one.name] = min(one.same_order, times.get(one.name, 1.0))
+    return [(one, one.tested() if one.testable else None) for one in found]
 
 
 def _single(by: Sequence[tuple[str, ...]], overlapping: Mapping[str, str]) -> list[tuple[str]]:
@@ -335,10 +310,3 @@ def adjusts_alike(
         for alone, others in zip(plain, both, strict=True) for one, other in zip(alone, others, strict=False)
         for a, b in zip(one.each, other.each, strict=True)
     )  # fmt: skip
-
-
-def _alone(axes: Sequence[Compared]) -> list[Axis]:
-    """Return the axes of one attribute each that can be fitted at once: not raters or overlapping groups."""
-    return [
-        one.axis for one in axes if len(one.axis.attributes) == 1 and not one.overlapping and not _of_raters(one.axis)
-    ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running, batched
-from plurivox.engine.run import Sums, Values, run, total
+from plurivox.engine.run import Contribution, Finish, Sums, Values, run, total
 from plurivox.infer.exchange import count_type, signs_of
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.jackknife import (
@@ -209,43 +208,34 @@ class LeniencyValues:
         return own, every
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Relabelled:
-    """Leniency and dominance under permutations of the raters; only squares of counts need a pass.
+def _relabelled(
+    parts: Sequence[Part], grouping: Grouping, totals: Values, same: Values | None, draws: Draws, first: int, last: int
+) -> Values:
+    """Return leniency and dominance under draws ``first`` to ``last``; only squares of counts need a pass.
 
-    Attributes
+    Parameters
     ----------
     totals
         What each rater adds to their group, whichever it is.
-    squares
+    same
         Groups × 2, Σ n_g²/n and Σ n_g² over items, where no permutation changes them; otherwise None.
     """
+    from plurivox.kernels import variation as k
 
-    parts: Sequence[Part]
-    grouping: Grouping
-    totals: Values
-    squares: Values | None
-    draws: Draws
-
-    def __call__(self, first: int, last: int) -> Values:
-        from plurivox.kernels import variation
-        from plurivox.kernels import variation as k
-
-        draws = self.draws.between(first, last)
-        labels, sixteens = self.grouping.labels(draws), self.grouping.sixteens_if_many(draws)
-        n_groups = self.grouping.n_groups
-        sums = np.zeros((draws.total, n_groups, k.N_TOTALS))
-        variation.add_labelled(labels, self.totals, sums)
-        squares = np.zeros((draws.total, n_groups, 2))
-        if self.squares is None:
-            for part in self.parts:
-                variation.add_squares(part.offsets, part.raters, labels, *sixteens, count_type(part), squares)
-        else:
-            squares += self.squares
-        return compared_values(
-            sums[..., k.OWN_GAP], sums[..., k.OWN_RATINGS] - squares[..., 0],
-            sums[..., k.OWN_BALANCE], sums[..., k.OWN_COUNTS] - squares[..., 1],
-        )  # fmt: skip
+    some = draws.between(first, last)
+    labels, sixteens = grouping.labels(some), grouping.sixteens_if_many(some)
+    sums = np.zeros((some.total, grouping.n_groups, k.N_TOTALS))
+    k.add_labelled(labels, totals, sums)
+    squares = np.zeros((some.total, grouping.n_groups, 2))
+    if same is None:
+        for part in parts:
+            k.add_squares(part.offsets, part.raters, labels, *sixteens, count_type(part), squares)
+    else:
+        squares += same
+    return compared_values(
+        sums[..., k.OWN_GAP], sums[..., k.OWN_RATINGS] - squares[..., 0],
+        sums[..., k.OWN_BALANCE], sums[..., k.OWN_COUNTS] - squares[..., 1],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,11 +290,28 @@ class GroupLeniency:
         if self.weighted:  # then a shuffle changes every sum
             made = run(parts, self.rated(with_raters=False), shuffles, self.finish, how)
             return np.concatenate([np.zeros((0, grouping.n_groups, len(COMPARED))), *made])
-        same = self._always_alike()
-        work = _Relabelled(parts, grouping, self._totals(), self._squares() if same else None, shuffles)
-        cost = len(grouping.codes) * 2e-8 + (0.0 if same else self.ratings.n_entries * 2e-9)
+        from plurivox.kernels import variation as k
+
+        same = None
+        if self._always_alike():
+            groups = self.observed["groups"][0]
+            same = np.stack([groups[:, k.RATINGS] - groups[:, k.WEIGHT], groups[:, k.COUNTS]], axis=-1)
+        inside, totals = grouping.codes >= 0, np.zeros((len(grouping.codes), k.N_TOTALS))
+        for part in parts:
+            added = np.zeros_like(totals)
+            k.add_totals(part.offsets, part.raters, part.scores, self.values, inside, added)
+            totals = totals + added
+        work = partial(_relabelled, parts, grouping, totals, same, shuffles)
+        cost = len(grouping.codes) * 2e-8 + (self.ratings.n_entries * 2e-9 if same is None else 0.0)
         made = batched(work, shuffles.total, how, cost=cost, width=len(grouping.codes) + grouping.n_groups * 9)
         return np.concatenate([np.zeros((0, grouping.n_groups, len(COMPARED))), *made])
+
+    def _always_alike(self) -> bool:
+        """Return whether exchanged raters rated the same items, so that no shuffle changes any count."""
+        grouping = self.grouping
+        stratum = np.repeat(np.arange(len(grouping.bounds) - 1), np.diff(grouping.bounds))[grouping.everyone >= 0]
+        own = signs_of(self.ratings.parts(), len(grouping.codes))[grouping.shuffled]
+        return bool(np.all((own[1:] == own[:-1]) | (stratum[1:] != stratum[:-1])))
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return leniency and dominance when items, raters (within their groups) or both are drawn with replacement."""
@@ -323,14 +330,8 @@ class GroupLeniency:
         work = self.rated(with_raters=True)
         whole = {part.first: work(part, Draws.observed()) for part in parts}
         without = Without(work, whole, number_of_blocks(parts))
-        each: list[Values] = []
-        if resample in ("items", "both"):
-            each.append(without_items(parts, without, self.observed, finish, how))
-        if resample in ("raters", "both"):
-            units = RaterUnits.of(rated, self.grouping.n_groups)
-            each.extend(without_raters(parts, without, units, finish, how))
-        ratings = run(parts, without, Draws.of_blocks(without.n_blocks), finish, how) if resample == "both" else []
-        return LeftOut(finish(self.observed)[0], tuple(each), np.concatenate(ratings) if ratings else None)
+        units = RaterUnits.of(rated, self.grouping.n_groups)
+        return without_each(parts, without, self.observed, finish, units, resample, how)
 
     def without_each_item(self, how: Running) -> LeftOut:
         """Return leniency and dominance without each item."""
@@ -339,28 +340,17 @@ class GroupLeniency:
         whole = Sums({name: array if name != "raters" else array[:, :0] for name, array in self.observed.items()})
         return LeftOut(finish(whole)[0], (without_items(self.ratings.parts(), work, whole, finish, how),))
 
-    def _totals(self) -> Values:
-        """Return what each rater adds to their group, whichever it is."""
-        from plurivox.kernels import variation as k
 
-        inside = self.grouping.codes >= 0
-        made = []
-        for part in self.ratings.parts():
-            totals = np.zeros((len(inside), k.N_TOTALS))
-            k.add_totals(part.offsets, part.raters, part.scores, self.values, inside, totals)
-            made.append(totals)
-        return np.asarray(reduce(add, made))
-
-    def _squares(self) -> Values:
-        from plurivox.kernels import variation as k
-
-        groups = self.observed["groups"][0]
-        return np.stack([groups[:, k.RATINGS] - groups[:, k.WEIGHT], groups[:, k.COUNTS]], axis=-1)
-
-    def _always_alike(self) -> bool:
-        """Return whether exchanged raters rated the same items, so that no shuffle changes any count."""
-        signs = signs_of(self.ratings.parts(), len(self.grouping.codes))
-        everyone = self.grouping.everyone
-        stratum = np.repeat(np.arange(len(self.grouping.bounds) - 1), np.diff(self.grouping.bounds))[everyone >= 0]
-        own = signs[everyone[everyone >= 0]]
-        return bool(np.all((own[1:] == own[:-1]) | (stratum[1:] != stratum[:-1])))
+def without_each(
+    parts: Sequence[Part], without: Contribution, whole: Sums, finish: Finish, units: RaterUnits, resample: str,
+    how: Running,
+) -> LeftOut:  # fmt: skip
+    """Return values without each item, each unit of raters, or both, for what can itself leave out units and blocks."""
+    each: list[Values] = []
+    if resample in ("items", "both"):
+        each.append(without_items(parts, without, whole, finish, how))
+    if resample in ("raters", "both"):
+        each.extend(without_raters(parts, without, units, finish, how))
+    blocks = Draws.of_blocks(number_of_blocks(parts))
+    ratings = run(parts, without, blocks, finish, how) if resample == "both" else []
+    return LeftOut(finish(whole)[0], tuple(each), np.concatenate(ratings) if ratings else None)

@@ -8,7 +8,6 @@ import polars as pl
 
 from plurivox.infer.claims import interval_words
 from plurivox.infer.grouping import axes_of
-from plurivox.infer.result import Row
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.report.parts import (
     CAUTION,
@@ -42,7 +41,7 @@ MAX_ROWS = 200
 MAX_SHOWN = 10  # groups in the first chart
 MAX_AXES = 8
 MAX_NULLS = 8
-STRENGTHS = (
+STRENGTHS = (  # Krippendorff (2004) relies on data from .8 upwards, and with caution from .667
     (0.8, "agree well"), (0.667, "agree well enough for tentative conclusions"), (0.4, "agree moderately"),
     (0.2, "agree weakly"), (0.0, "hardly agree"), (-math.inf, "disagree more than expected by chance"),
 )  # fmt: skip
@@ -60,7 +59,15 @@ def section(brief: Brief) -> Section:
     if not brief.ratings.has_raters:
         return Section("cohesion", "Cohesion", LEAD, remarks=["Cohesion needs ratings of known raters."])
     found = found_in(brief)
-    sentence, tiles = _agreement(found), _tiles(found, "cohesion")
+    sentence, tiles = "", []
+    row = next((row for row in found.rows if (row.axis, row.statistic) == ("all", "irr")), None)
+    if row is not None and not math.isnan(row.value):
+        strength = next(word for least, word in STRENGTHS if row.value >= least)
+        sentence = (
+            f"Two raters of the same item {strength}: alpha {interval_words(row, found.settings)}, where 1 is full "
+            "agreement and 0 what chance gives."
+        )
+        tiles = [Tile(f"{row.value:.2f}", "alpha, agreement beyond chance", f"raters {strength}", "cohesion")]
     if not brief.by:
         findings = findings_of(found, "cohesion-table")
         title = "Agreement of all raters"
@@ -76,38 +83,10 @@ def section(brief: Brief) -> Section:
         Action(CAUTION, f"anything by {one.axis}: who rated what depends on it.", "cohesion", 1)
         for one in found.statements() if one.statistic == "design"
     ]  # fmt: skip
-    main = [_forest(found), *_pairs(found)]
     return Section(
-        "cohesion", "Who sees things alike", LEAD, main, findings, remarks, _more(found), sentence, tiles, actions
-    )
-
-
-def _agreement(found: Cohesion) -> str:
-    """Say in a sentence how far raters agree."""
-    row = _alpha(found)
-    if row is None:
-        return ""
-    return (
-        f"Two raters of the same item {_strength(row.value)}: alpha {interval_words(row, found.settings)}, where 1 is "
-        "full agreement and 0 what chance gives."
-    )
-
-
-def _tiles(found: Cohesion, anchor: str) -> list[Tile]:
-    row = _alpha(found)
-    if row is None:
-        return []
-    return [Tile(f"{row.value:.2f}", "alpha, agreement beyond chance", f"raters {_strength(row.value)}", anchor)]
-
-
-def _alpha(found: Cohesion) -> Row | None:
-    rows = (row for row in found.rows if (row.axis, row.statistic) == ("all", "irr") and not math.isnan(row.value))
-    return next(rows, None)
-
-
-def _strength(alpha: float) -> str:
-    """Return a word for agreement; Krippendorff (2004) relies on data from .8 upwards, and with caution from .667."""
-    return next(word for least, word in STRENGTHS if alpha >= least)
+        "cohesion", "Who sees things alike", LEAD, [_forest(found), *_pairs(found)], findings, remarks, _more(found),
+        sentence, tiles, actions,
+    )  # fmt: skip
 
 
 def _paired(brief: Brief) -> bool:

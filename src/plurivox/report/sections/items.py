@@ -9,9 +9,8 @@ import polars as pl
 
 from plurivox import plots
 from plurivox.base.wording import counted
-from plurivox.lenses.items import tables as views
-from plurivox.lenses.items.result import Items
-from plurivox.lenses.items.words import claimed, comparisons
+from plurivox.lenses.items import result as views
+from plurivox.lenses.items.result import Items, claimed, comparisons
 from plurivox.report.parts import (
     CHECK,
     COLLECT,
@@ -106,15 +105,6 @@ def _how_many(found: Items) -> str:
     return f"{text} Ratings of the items shown: {_numbers(shown)}; of all {len(everywhere):,}: {_numbers(everywhere)}."
 
 
-def _prior_shown(found: Items) -> str:
-    """Say how much of the circles and lines shown is due to the prior."""
-    shown = plots.items_uncertain_data(found, IN_CHART)["share of prior"].drop_nulls().to_list()
-    if not shown:
-        return ""
-    low, high = f"{min(shown):.0%}", f"{max(shown):.0%}"
-    return f"The prior makes up {low if low == high else f'{low} to {high}'} of circle and line, the ratings the rest."
-
-
 def _numbers(counts: pl.Series) -> str:
     low, middle, high = np.quantile(counts.to_numpy(), [0, 0.5, 1])
     return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}, median {middle:,g}"
@@ -137,16 +127,19 @@ def _disagreed(found: Items, brief: Brief) -> list[Block]:
 
 def _uncertain(found: Items, brief: Brief) -> tuple[Block, ...]:
     wanting, precision = _wanting(found), f"{found.settings['precision']:g}"
-    title = (
-        f"{counted(wanting, 'item')} of {found.uncertain.height:,} {'needs' if wanting == 1 else 'need'} more ratings "
-        f"for a mean to ± {precision}"
-        if wanting
-        else f"The mean of every item is known to ± {precision} points"
-    )
+    title = f"The mean of every item is known to ± {precision} points"
+    if wanting:
+        title = f"{counted(wanting, 'item')} of {found.uncertain.height:,} {'needs' if wanting == 1 else 'need'} more "
+        title += f"ratings for a mean to ± {precision}"
+    share, of_prior = plots.items_uncertain_data(found, IN_CHART)["share of prior"].drop_nulls().to_list(), ""
+    if share:
+        low, high = f"{min(share):.0%}", f"{max(share):.0%}"
+        part = low if low == high else f"{low} to {high}"
+        of_prior = f"The prior makes up {part} of circle and line, the ratings the rest."
     chart = drawn(
         "items_uncertain", found, "items-unsure", title,
         "For the items about which one more rating reveals most, the expected mean score with its credible interval.",
-        f"{_how_many(found)} {_prior_shown(found)}",
+        f"{_how_many(found)} {of_prior}",
         IN_CHART, texts=brief.texts, measure="Expected mean of the items about which one more rating reveals most.",
     )  # fmt: skip
     note = (

@@ -14,10 +14,9 @@ from plurivox.base.wording import counted, in_words, listed, named
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.view import RANGE, Column, view_of
 from plurivox.lenses.psychometrics.result import Psychometrics
-from plurivox.lenses.psychometrics.scales import MANY
+from plurivox.lenses.psychometrics.settings import MANY
 from plurivox.lenses.responsiveness.references import CROWD
-from plurivox.lenses.responsiveness.result import Responsiveness
-from plurivox.lenses.responsiveness.verdicts import verdicts
+from plurivox.lenses.responsiveness.result import Responsiveness, verdicts
 from plurivox.plots.responsiveness import correlation_words
 from plurivox.report.parts import (
     CHECK,
@@ -92,12 +91,28 @@ def section(brief: Brief) -> Section | None:
         return Section("responsiveness", "Responsiveness", poles.fill(LEAD), remarks=[remark])
     reference = brief.study.inputs.get("reference")
     if not brief.by:  # without groups, nobody in the crowd is left to be the reference
-        return None if reference is None else _everybody(brief, poles)
+        if reference is None:
+            return None
+        found = found_in(brief)
+        lead = poles.fill(LEAD).partition(" A group's own")[0] + f" {_reference(found)}"
+        findings = findings_of(found, "responsiveness-table")
+        return Section(
+            "responsiveness", "Whether scores convey severity", lead, [_table(found)], findings, remarks_of(found),
+            tiles=_tiles(found),
+        )  # fmt: skip
     found = found_in(brief)
     advice = advice_in(brief, found)
+    plane = drawn(
+        "mpa_wra_plane", found, "responsiveness-plane", "The MPA–WRA plane",
+        "Each group by its MPA and WRA, in four regions.", poles.fill(
+            "Further right, scores grade better from {low} to {high}; further up, they distinguish the two better."
+        ),
+    )  # fmt: skip
     main: list[Block] = [_forest(found)]
-    more: list[Block] = [*_curves(found), _plane(found), Prose(poles.fill(REGIONS)), *_advice(advice, brief)]
-    more += [*_parts(found), *_beside(found), *_scales(found, brief), _table(found)]
+    more: list[Block] = [*_curves(found), plane, Prose(poles.fill(REGIONS)), *_advice(advice, brief)]
+    parts = [(one, _forest(found, one)) for one in found.subsets[1 : MAX_PARTS + 1]]
+    more += switched("responsiveness-parts", "MPA and WRA on", parts)
+    more += [*_beside(found), *_scales(found, brief), _table(found)]
     remarks = remarks_of(found)
     if reference is None:
         remarks.append(
@@ -119,38 +134,20 @@ def _tiles(found: Responsiveness) -> list[Tile]:
     if math.isnan(row.value):
         return []
     name = poles.fill("of pairs of {high} and {low} items by the reference are put in that order (WRA)")
-    return [
-        Tile(f"{row.value:.0%}", name, "the others get equal scores, or the reverse order", "responsiveness-forest")
-    ]
+    beside = "the others get equal scores, or the reverse order"
+    return [Tile(f"{row.value:.0%}", name, beside, "responsiveness-forest")]
 
 
 def _actions(found: Responsiveness, advice: Advice) -> list[Action]:
     """Return the groups to go through items with: those that certainly stand out."""
-    poles, seen = Poles.of(found.settings), verdicts(found.rows, found.settings)
-    actions = []
-    low = [one for one in seen.values() if one.low_wra or one.low_mpa or one.against]
-    if low:
-        listing = next(name for name in ("advice-pairs", "advice") if name == "advice" or advice.table("pairs").height)
-        who = listed([named(one.axis, one.group) for one in low], 2)
-        text = f"what {poles.high} means to {who}: go through items together before calling anybody wrong."
-        said = tuple(one for one in found.statements() if one.claim)
-        actions.append(Action(CHECK, text, listing, 0, said))
-    return actions
-
-
-def _parts(found: Responsiveness) -> list[Block]:
-    """Return MPA and WRA on parts of the items."""
-    parts = found.subsets[1 : MAX_PARTS + 1]
-    return switched("responsiveness-parts", "MPA and WRA on", [(one, _forest(found, one)) for one in parts])
-
-
-def _everybody(brief: Brief, poles: Poles) -> Section:
-    """Compare the scores of all raters with the reference, if no groups are compared."""
-    found = found_in(brief)
-    findings = findings_of(found, "responsiveness-table")
-    lead = poles.fill(LEAD).partition(" A group's own")[0] + f" {_reference(found)}"
-    title = "Whether scores convey severity"
-    return Section("responsiveness", title, lead, [_table(found)], findings, remarks_of(found), tiles=_tiles(found))
+    low = [one for one in verdicts(found.rows, found.settings).values() if one.low_wra or one.low_mpa or one.against]
+    if not low:
+        return []
+    listing = "advice-pairs" if advice.table("pairs").height else "advice"
+    who = listed([named(one.axis, one.group) for one in low], 2)
+    high = Poles.of(found.settings).high
+    text = f"what {high} means to {who}: go through items together before calling anybody wrong."
+    return [Action(CHECK, text, listing, 0, tuple(one for one in found.statements() if one.claim))]
 
 
 def _advice(advice: Advice, brief: Brief) -> list[Block]:
@@ -178,34 +175,23 @@ def _advice(advice: Advice, brief: Brief) -> list[Block]:
         title = f"Items to compare: one {poles.high} and one {poles.low}, with the same score"
         digits = {f"{word} share": 2 for word in ends.values()}
         blocks.append(DataTable("advice-pairs", title, first.rename(names), digits, search=True))
-    return blocks + _lists(advice, brief)
-
-
-def _lists(advice: Advice, brief: Brief) -> list[Block]:
-    """Return the items behind the remarks, a table for each list."""
-    poles, items = Poles.of(advice.settings), advice.table("items")
-    blocks: list[Block] = []
-    for name, title in LISTS.items():
-        own = items.filter(pl.col("list") == name).drop("list")
+    for name, title in LISTS.items():  # the items behind the remarks
+        own = advice.table("items").filter(list=name).drop("list")
         if own.height:
             first = own.group_by("axis", "group", "score", maintain_order=True).head(SOME_PAIRS).select(own.columns)
             share = f"{poles.high} share"
-            frame = with_text(first.rename({"unsafe_share": share}), brief)
-            full = poles.fill(title)
-            blocks.append(
-                table(f"advice-{name}", full[0].upper() + full[1:], frame, SEVEREST, digits={share: 2}, search=True)
-            )
+            frame, full = with_text(first.rename({"unsafe_share": share}), brief), poles.fill(title)
+            full = full[0].upper() + full[1:]
+            blocks.append(table(f"advice-{name}", full, frame, SEVEREST, digits={share: 2}, search=True))
     return blocks
 
 
 def _reference(found: Responsiveness) -> str:
     reference = found.settings["reference"]
     boundaries = reference["boundaries"]
-    split = (
-        f"{Poles.of(found.settings).high} from “{boundaries[0]}” on"
-        if len(boundaries) == 1
-        else f"split at each of {len(boundaries)} points in turn, with values averaged"
-    )
+    split = f"split at each of {len(boundaries)} points in turn, with values averaged"
+    if len(boundaries) == 1:
+        split = f"{Poles.of(found.settings).high} from “{boundaries[0]}” on"
     size = f"{reference['n_ratings']:,} ratings of {reference['n_items']:,} items"
     name = "" if reference["name"] == "the reference" else f"{reference['name']}, "
     return f"The reference: {name}{size}, {split}."
@@ -215,25 +201,14 @@ def _forest(found: Responsiveness, subset: str = "all") -> Figure:
     where = "" if subset == "all" else f" on {subset}"
     number = found.subsets.index(subset)
     own = [one for one in found.statements() if one.subset == subset]
-    title = headline(
-        own, "mpa", "wra", "hm", otherwise=f"No group is certain to grade or distinguish differently{where}"
-    )
+    nobody = f"No group is certain to grade or distinguish differently{where}"
+    title = headline(own, "mpa", "wra", "hm", otherwise=nobody)
     return drawn(
         "responsiveness_forest", found, f"responsiveness-part-{number}" if number else "responsiveness-forest", title,
         f"MPA and WRA of each group{where} with 95 % intervals, over the values of random groups of the same size.",
         "What chance gives depends on the size of a group: compare a point with its grey strip, not with other groups.",
         subset=subset, max_groups=MAX_IN_PART if where else MAX_SHOWN,
         measure=f"MPA, whether higher scores mean more, and WRA, whether the ends are distinguished{where}.",
-    )  # fmt: skip
-
-
-def _plane(found: Responsiveness) -> Figure:
-    return drawn(
-        "mpa_wra_plane", found, "responsiveness-plane", "The MPA–WRA plane",
-        "Each group by its MPA and WRA, in four regions.",
-        Poles.of(found.settings).fill(
-            "Further right, scores grade better from {low} to {high}; further up, they distinguish the two better."
-        ),
     )  # fmt: skip
 
 
@@ -256,16 +231,13 @@ def _curves(found: Responsiveness) -> list[Block]:
 def _rising(found: Responsiveness, axis: str) -> str:
     """Say in how many groups precision rises from score to score."""
     frame = plots.precision_recall_data(found, axis).filter(pl.col("group") != "all")
-    groups = [
-        part["precision"].drop_nulls().drop_nans()
-        for _, part in frame.sort("position").group_by("group", maintain_order=True)
-    ]
+    parts = frame.sort("position").group_by("group", maintain_order=True)
+    groups = [part["precision"].drop_nulls().drop_nans() for _, part in parts]
     n = sum(bool((values.diff().drop_nulls() > 0).all()) for values in groups)
     if len(groups) == 1:
         return f"A higher score {'always' if n else 'does not always'} means a higher precision"
-    return (
-        f"A higher score always means a higher precision in {in_words(n)} of {counted(len(groups), 'group')} of {axis}"
-    )
+    of_all = f"{in_words(n)} of {counted(len(groups), 'group')} of {axis}"
+    return f"A higher score always means a higher precision in {of_all}"
 
 
 def _beside(found: Responsiveness) -> list[Block]:
@@ -323,10 +295,8 @@ def _severity(scales: Psychometrics, brief: Brief) -> list[Block]:
         f"is that of {whose}.", texts=brief.texts,
     )  # fmt: skip
     everything = with_text(plots.item_severity_data(scales, n=scales.severity().height), brief)
-    frame, digits = (
-        everything.rename({"ci low": "low", "ci high": "high"}),
-        dict.fromkeys(("severity", "low", "high"), 2),
-    )
+    frame = everything.rename({"ci low": "low", "ci high": "high"})
+    digits = dict.fromkeys(("severity", "low", "high"), 2)
     title = f"How {poles.how} every item is"
     return [chart, table("every-item-severity", title, frame, SEVEREST, digits=digits, search=True)]
 

@@ -6,8 +6,7 @@ from plurivox.base.wording import counted, listed, protected, withheld_note
 from plurivox.domain.panel import PanelSummary
 from plurivox.lenses import lenses
 from plurivox.lenses.overview.description import Description
-from plurivox.lenses.overview.run import Overview
-from plurivox.lenses.overview.tables import panel_view
+from plurivox.lenses.overview.run import Overview, panel_view
 from plurivox.report.parts import CAUTION, Action, Block, Brief, Section, drawn, shown, slug, switched, table
 from plurivox.report.sections import has_section
 
@@ -28,18 +27,13 @@ def section(brief: Brief) -> Section:
     found = seen.description
     blocks, more = _axes(seen)
     weighted = [] if found.panel is None else panel_table(found.panel)
+    who = f" by {counted(found.n_raters, 'rater')}" if found.has_raters else ", as totals without raters"
+    lead = f"{counted(found.n_ratings, 'rating')} of {counted(found.n_items, 'item')}{who} on a scale of "
+    lead += f"{len(found.points)} points, from {found.points[0]} to {found.points[-1]}: {_design(found)}."
     return Section(
-        "study",
-        "The study",
-        f"{counted(found.n_ratings, 'rating')} of {counted(found.n_items, 'item')}"
-        + (f" by {counted(found.n_raters, 'rater')}" if found.has_raters else ", as totals without raters")
-        + f" on a scale of {len(found.points)} points, from {found.points[0]} to {found.points[-1]}: {_design(found)}.",
-        [*weighted, *blocks],
-        [],
-        _remarks(found, bool(brief.by)),
-        [*_sizes(seen), *more],
+        "study", "The study", lead, [*weighted, *blocks], [], _remarks(found, bool(brief.by)), [*_sizes(seen), *more],
         actions=_actions(found, bool(brief.axes)),
-    )
+    )  # fmt: skip
 
 
 def panel_table(panel: PanelSummary) -> list[Block]:
@@ -89,19 +83,19 @@ def _axes(seen: Overview) -> tuple[list[Block], list[Block]]:
     use = [
         (axis, drawn(
             "scale_use", seen, slug("study-scale", axis), _most_frequent(seen.description),
-            f"Share of each point among the ratings of each group{_of(axis)}.",
+            f"Share of each point among the ratings of each group{'' if axis == 'all' else f' of {axis}'}.",
             "Points below the middle of the scale go to the left, points above to the right.", axis,
-            measure=f"How the scale is used{_by(axis)}.",
+            measure=f"How the scale is used{'' if axis == 'all' else f' by {axis}'}.",
         ))
         for axis in axes[:MAX_AXES]
     ]  # fmt: skip
     styles = [
         (axis, drawn(
             "response_styles", seen, slug("study-styles", axis), _ends(seen, axis),
-            f"Share of each rater's ratings at the two ends of the scale{_of(axis)}.",
+            f"Share of each rater's ratings at the two ends of the scale{'' if axis == 'all' else f' of {axis}'}.",
             "Dots show the median rater of a group, lines the middle 80 % of its raters. Many ratings at the "
             "ends may be a habit (extreme responding) or a view; very few, a habit of caution.", axis,
-            measure=f"Response styles{_by(axis)}.",
+            measure=f"Response styles{'' if axis == 'all' else f' by {axis}'}.",
         ))
         for axis in axes[:MAX_AXES]
         if (own := seen.styles.filter(axis=axis)).height and own["ends_median"].null_count() < own.height
@@ -132,28 +126,17 @@ def _ends(seen: Overview, axis: str) -> str:
 def _actions(found: Description, has_groups: bool) -> list[Action]:
     """Return what not to conclude from how the study was made."""
     withheld = sum(axis.n_withheld for axis in found.axes)
-    actions = []
     if not has_groups:
         text = "about groups of people: the report does not know who the raters are."
-        actions.append(Action(CAUTION, text, "study", 2))
-    elif withheld:
-        text = f"about the {counted(withheld, 'group')} withheld to protect the people in them."
-        actions.append(Action(CAUTION, text, "study-groups", 5))
-    return actions
+        return [Action(CAUTION, text, "study", 2)]
+    text = f"about the {counted(withheld, 'group')} withheld to protect the people in them."
+    return [Action(CAUTION, text, "study-groups", 5)] if withheld else []
 
 
 _STYLE_NAMES = {
     "n_raters": "raters", "ends_low": "at the ends, 10 %", "ends_median": "at the ends, median",
     "ends_high": "at the ends, 90 %", "middle_median": "in the middle, median", "one_score": "raters with one score",
 }  # fmt: skip
-
-
-def _by(axis: str) -> str:
-    return "" if axis == "all" else f" by {axis}"
-
-
-def _of(axis: str) -> str:
-    return "" if axis == "all" else f" of {axis}"
 
 
 def _design(found: Description) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import polars as pl
 
 from plurivox.base.wording import counted, listed
 from plurivox.lenses.variation import tables as views
-from plurivox.lenses.variation.result import Variation
-from plurivox.lenses.variation.words import below_one, stepped
+from plurivox.lenses.variation.result import Variation, at_hand, below_one
 from plurivox.report.parts import (
     CHECK,
     COLLECT,
@@ -102,7 +100,12 @@ def section(brief: Brief) -> Section:
     more += [*_over_time(found), *_parts(found), *_tables(found)]
     anchor = "variation-forest" if found.axes else "variation-shares"
     title, lead = ("Who rates higher, and what varies", LEAD) if found.axes else ("What scores vary by", EVERYBODY)
-    remarks = [*remarks_of(found), *undefined_remarks(found, "leniency"), *_unadjusted(several, n_groups)]
+    remarks = [*remarks_of(found), *undefined_remarks(found, "leniency")]
+    if several and n_groups > MAX_ADJUSTED:
+        remarks.append(
+            f"Attributes together have {n_groups:,} groups. Above {MAX_ADJUSTED}, effects adjusted for the other "
+            "attributes are left out, since they take long; plurivox variation --adjust computes them."
+        )
     return Section(
         "variation", title, lead, main, findings_of(found, anchor, ANCHORS), remarks, more, "", _tiles(found),
         _actions(found), _lead_figure(found) if found.axes else None,
@@ -121,30 +124,18 @@ def _lead_figure(found: Variation) -> Figure:
     )  # fmt: skip
 
 
-def _whole(frame: pl.DataFrame) -> dict[str, Any]:
-    """Return the first row of all raters and items."""
-    rows = frame.filter(pl.col("subset") == "all", pl.col("axis") == "all").iter_rows(named=True)
-    return next(rows, {})
-
-
 def _share_of(found: Variation, component: str) -> float:
     """Return the share of a component in the variance of all raters' scores."""
-    share = _whole(found.components().filter(pl.col("component") == component)).get("share")
-    return math.nan if share is None else float(share)
+    shares = found.components().filter(subset="all", axis="all", component=component)["share"].to_list()
+    return math.nan if not shares or shares[0] is None else float(shares[0])
 
 
 def _at_hand(found: Variation) -> tuple[float, float, int]:
-    """Return how reliable a mean of these raters is, how many raters the target needs, and how many rate an item.
-
-    Means are judged by the relative kind if all raters rate all items, otherwise by the absolute one.
-    """
-    needed, sizes = _whole(found.needed()), _whole(found.components())
-    if not needed or math.isnan(needed["relative"]):
+    """Return how reliable a mean of these raters is, how many raters the target needs, and how many rate an item."""
+    here = at_hand(found)
+    if not here or math.isnan(here["relative"]):
         return math.nan, math.nan, 0
-    kind = "relative" if sizes["n_ratings"] == sizes["n_raters"] * sizes["n_items"] else "absolute"
-    k = max(1, round(needed["ratings_per_item"]))
-    one = float(_whole(found.reliability().filter(pl.col("k") == 1))[kind])
-    return stepped(one, k), float(needed[kind]), k
+    return here["value"], float(here[here["kind"]]), here["k"]
 
 
 def _tiles(found: Variation) -> list[Tile]:
@@ -197,32 +188,18 @@ def _groups_alone(brief: Brief) -> int:
     return sum(len(axis.groups) for axis in brief.ask("overview").description.axes if axis.name in alone)
 
 
-def _unadjusted(several: bool, n_groups: int) -> list[str]:
-    """Say that attributes are not adjusted for each other if there are too many groups."""
-    if not several or n_groups <= MAX_ADJUSTED:
-        return []
-    return [
-        f"Attributes together have {n_groups:,} groups. Above {MAX_ADJUSTED}, effects adjusted for the other "
-        "attributes are left out, since they take long; plurivox variation --adjust computes them."
-    ]
-
-
-def _forest(found: Variation, subset: str, number: int) -> Figure:
-    return drawn(
-        "leniency_forest", found, f"variation-part-{number}", f"Leniency of each group on {subset}",
-        f"How many points higher each group rates the same items on {subset}, with 95 % intervals, over the values "
-        "of random groups of the same size.",
-        "Right of the line, a group rates higher than the others.",
-        subset=subset, max_groups=MAX_IN_PART,
-    )  # fmt: skip
-
-
 def _parts(found: Variation) -> list[Block]:
     """Return leniency on parts of the items."""
-    parts = found.subsets[1 : MAX_PARTS + 1]
-    return switched(
-        "variation-parts", "Leniency on", [(one, _forest(found, one, at)) for at, one in enumerate(parts, 1)]
-    )
+    return switched("variation-parts", "Leniency on", [
+        (subset, drawn(
+            "leniency_forest", found, f"variation-part-{number}", f"Leniency of each group on {subset}",
+            f"How many points higher each group rates the same items on {subset}, with 95 % intervals, over the values "
+            "of random groups of the same size.",
+            "Right of the line, a group rates higher than the others.",
+            subset=subset, max_groups=MAX_IN_PART,
+        ))
+        for number, subset in enumerate(found.subsets[1 : MAX_PARTS + 1], 1)
+    ])  # fmt: skip
 
 
 def _adjusted(found: Variation) -> list[Block]:
@@ -271,19 +248,15 @@ def _reliability(found: Variation) -> Figure:
 
 def _of_groups(found: Variation) -> list[Block]:
     """Return what more raters of each group add."""
-    axes = [axis for axis in found.axes if 1 < _n_groups(found, axis) <= MAX_CURVES]
+    groups = {axis: {row.group for row in found.rows if (row.axis, row.kind) == (axis, "group")} for axis in found.axes}
     return switched("variation-reliability-groups", "What more raters add, by", [
         (axis, drawn(
             "rater_reliability", found, slug("variation-reliability", axis), f"What more raters of each {axis} add",
             f"Relative reliability of a mean against the number of raters, for groups of {axis}.",
             "A higher curve: raters of that group agree more on which item is higher, so fewer are enough.", axis,
         ))
-        for axis in axes
+        for axis, own in groups.items() if 1 < len(own) <= MAX_CURVES
     ])  # fmt: skip
-
-
-def _n_groups(found: Variation, axis: str) -> int:
-    return len({row.group for row in found.rows if row.axis == axis and row.kind == "group"})
 
 
 def _again(found: Variation) -> list[Block]:
