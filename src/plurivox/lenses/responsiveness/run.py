@@ -159,10 +159,10 @@ class Responding(Comparison):
             ("all lowest", np.nanmin, ~inside, np.nanmax, inside),
             ("all highest", np.nanmin, inside, np.nanmax, ~inside),
         )  # fmt: skip
-        for what, *how in ways:
-            measure = partial(_gap, *how)
+        for what, first, of, second, other in ways:
+            measure = partial(_gap, first, of, second, other)
             values, null = measure(observed[np.newaxis]), measure(found.draws.null)[:, np.newaxis]
-            interval = found.spread.made(partial(_gap, *how, as_group=True)).difference(len(MEASURES))
+            interval = found.spread.made(partial(measure, as_group=True)).difference(len(MEASURES))
             reason = "undefined in all of them, or in all others"
             notes = {name: reason for at, name in COLUMNS if np.isnan(values[0, at])}
             label = (f"{name} ({len(own)} of {len(inside)} groups), {what}",)

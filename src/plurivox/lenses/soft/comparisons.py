@@ -84,7 +84,7 @@ def compared(
     rows = []
     for b in (n_bins, *range(n_bins)):
         name = ALL if b == n_bins else target.bins[b]
-        rated = target.counts[slice(None) if b == n_bins else target.codes == b].any(axis=1)
+        rated = np.asarray(target.counts[slice(None) if b == n_bins else target.codes == b].any(axis=1))
         for at, (one, other) in enumerate(pairs):
             for m, (metric, why, whole, bins) in enumerate(tests):
                 n_items = int(np.count_nonzero(rated)) if metric in EMPIRICAL else len(rated)

@@ -212,7 +212,8 @@ def _flipped(sums: UnitSums, flips: Flips, first: int, last: int) -> Floats:
     return bins_and_all(2 * sums.totals(flips.kept(first, last)) - sums.totals())
 
 
-class _From(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class _From:
     """Draws that a function makes, counted from a number."""
 
     make: Callable[[int, int], Floats]

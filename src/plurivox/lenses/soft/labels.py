@@ -106,8 +106,8 @@ def _groups(ratings: Ratings, settings: SoftLabelsSettings) -> Iterator[tuple[st
     for at, (own, axis) in enumerate(each):
         for g in [0] if own.overlapping else range(len(axis.groups)):
             codes, n, may = np.where(axis.codes == g, 0, -1), len(ratings.scale), shown[at][:, g]
-            each = [group_counts(part, codes, 1, n)[:, 0] for part in ratings.parts()]
-            counts = np.concatenate([np.zeros((0, n), np.int64), *each])
+            counted = [group_counts(part, codes, 1, n)[:, 0] for part in ratings.parts()]
+            counts = np.concatenate([np.zeros((0, n), np.int64), *counted])
             hidden = int(np.count_nonzero(counts.any(axis=1) & ~may))
             yield own.axis.name, axis.groups[g], counts * may[:, np.newaxis], hidden
 

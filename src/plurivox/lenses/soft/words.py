@@ -253,7 +253,8 @@ class SoftFindings:
             if len({order for _, order in orders}) > 1:
                 alike.setdefault(_runs(orders), []).append(str(metric))
         if not alike:
-            span = f"{frame['strength'].min():g} to {frame['strength'].max():g}"
+            strengths = frame["strength"].to_list()
+            span = f"{min(strengths):g} to {max(strengths):g}"
             text = (
                 f"The ranking of the models by every expected metric is the same for all prior strengths from {span}."
             )
