@@ -144,8 +144,12 @@ def in_catalogue(paper: Paper) -> Path | None:
 
 def published(name: str) -> pl.DataFrame:
     """Return a printed table, with every number as printed."""
-    text = resources.files("plurivox.reproduce").joinpath("published", f"{name}.csv").read_bytes()
-    return pl.read_csv(text, infer_schema=False)
+    return pl.read_csv(shipped(f"{name}.csv"), infer_schema=False)
+
+
+def shipped(name: str) -> bytes:
+    """Return a file with facts about papers."""
+    return resources.files("plurivox.reproduce").joinpath("published", name).read_bytes()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
