@@ -254,17 +254,14 @@ class ChatServer:
                 return _Problem(f"the server at {self.address} could not be reached")
             return _Problem(f"the server did not answer within {self.timeout:g} s")
         except (self._openai.OpenAIError, OSError, Unwanted) as error:
-            return self._connection_problem(error)
+            cause = error.__cause__ or error
+            if isinstance(cause, Unwanted):
+                return _Problem(str(cause), final=cause.final)
+            if "Connect" in type(cause).__name__:
+                return _Problem(f"the server at {self.address} could not be reached", self._shorten(cause))
+            return _Problem("the connection was lost")
         outcome = self._read(text, str(body["model"]))
         return replace(outcome, seconds=_now() - start) if isinstance(outcome, Reply) else outcome
-
-    def _connection_problem(self, error: BaseException) -> _Problem:
-        cause = error.__cause__ or error
-        if isinstance(cause, Unwanted):
-            return _Problem(str(cause), final=cause.final)
-        if "Connect" in type(cause).__name__:
-            return _Problem(f"the server at {self.address} could not be reached", self._shorten(cause))
-        return _Problem("the connection was lost")
 
     def _read(self, text: str, model: str) -> Reply | _Problem:
         """Read a reply with status 200, which may still be wrong."""
@@ -283,10 +280,6 @@ class ChatServer:
             return _Problem("the server's answer contained no choices")
         if max(len(reply.text), len(reply.refusal)) > LONGEST_TEXT:
             return _Problem(f"the answer has more than {LONGEST_TEXT:,} characters", final=True)
-        return self._clean(reply)
-
-    def _clean(self, reply: Reply) -> Reply:
-        """Remove secrets from everything that a server wrote, now that it is decoded; messages about it are short."""
         return replace(
             reply,
             text=self._scrub(reply.text),

@@ -15,18 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from plurivox.ask.client import AskFailed, ChatServer, ModelGone, shown_address
-from plurivox.ask.planning import AskingPlan, Planned, check_models, items_of, same_fields
 from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import (
     MODES,
+    AskingPlan,
     Mode,
+    Planned,
     Question,
     Reply,
     Request,
     as_shown,
+    check_models,
     distribution_of,
     extra_fields,
+    items_of,
     read_reply,
+    same_fields,
 )
 from plurivox.ask.store import Store
 from plurivox.ask.wire import LONG, TOP, Scrubber
@@ -398,13 +402,9 @@ class _Run:
             return
         self._count("failed", 1)
         self.asked.reasons[request.model, why] += 1
-        self._give_up(request.model, why)
-
-    def _give_up(self, model: str, why: str) -> None:
-        """Stop asking a model that has only failed."""
-        self.failures[model] += 1
-        if self.failures[model] >= HOPELESS and model not in self.able:
-            self.asked.problems.setdefault(model, f"its first {HOPELESS} requests all failed; the last: {why}")
+        self.failures[request.model] += 1
+        if self.failures[request.model] >= HOPELESS and request.model not in self.able:
+            self.asked.problems.setdefault(request.model, f"its first {HOPELESS} requests all failed; the last: {why}")
 
     async def _keep(self, request: Request, reply: Reply) -> str:
         """Read an answer and store it; return its state."""

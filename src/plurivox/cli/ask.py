@@ -17,9 +17,8 @@ from plurivox.cli.printing import put, say
 from plurivox.cli.running import INTERRUPTED, one_bar, several
 
 if TYPE_CHECKING:
-    from plurivox.ask.planning import AskingPlan
     from plurivox.ask.prompts import Example
-    from plurivox.ask.question import Question
+    from plurivox.ask.question import AskingPlan, Question
     from plurivox.ask.running import Asked
 
 

@@ -49,7 +49,7 @@ def _files(groups: Sequence[Told]) -> Iterator[dict[str, Any]]:
     for group in groups:
         for name in group["names"]:
             known = {key: value.get(name) if isinstance(value, dict) else value for key, value in group.items()}
-            said = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()
+            said: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()
                     if key != "names" and value is not None}  # fmt: skip
             if "address" in said:
                 said["address"] = said["address"].replace("{name}", name)

@@ -97,7 +97,8 @@ def answer_of(sections: Sequence[Section], findings: Sequence[Finding], groups: 
         sections[0].lead,
         next((one.sentence for one in sections if one.sentence), ""),
         _heading(len(differ), len(groups)),
-        lines[:MOST_CLAIMS] or _facts(findings, groups),
+        lines[:MOST_CLAIMS]
+        or ([] if groups else [ScreenLine(one.text.removesuffix("."), "", one.anchor) for one in findings if one.fact]),
         max(0, len(lines) - MOST_CLAIMS),
         _instead(sections, bool(lines)) if groups else "",
         _uncertain(sections, len(differ), len(groups)),
@@ -121,11 +122,6 @@ def _figure(sections: Sequence[Section], standing: Sequence[Statement]) -> Figur
     otherwise = f"Within this analysis alone, {alone}" if alone else figure.title
     on_all = [one for one in standing if one.subset == "all"]
     return replace(figure, title=headline(on_all, *LEADING, otherwise=otherwise))
-
-
-def _facts(findings: Sequence[Finding], groups: set[tuple[str, str]]) -> list[ScreenLine]:
-    """Return what holds for all raters, if there are no groups to make claims about."""
-    return [] if groups else [ScreenLine(one.text.removesuffix("."), "", one.anchor) for one in findings if one.fact]
 
 
 def _instead(sections: Sequence[Section], certain: bool) -> str:

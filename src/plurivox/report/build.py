@@ -26,8 +26,7 @@ from plurivox.lenses import lenses
 from plurivox.plots.converting import ahead
 from plurivox.report.answer import Answer, answer_of
 from plurivox.report.parts import Brief, Finding, Section
-from plurivox.report.printing import MARK, check_browser, write_pdf
-from plurivox.report.render import page
+from plurivox.report.render import MARK, check_browser, page, write_pdf
 from plurivox.report.sections import has_section, home_of, methods, study
 from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
@@ -147,11 +146,7 @@ def brief_of(
             f"This is one of {asked.looks} planned looks at a growing study: headlines are corrected for all of them "
             "(Bonferroni), sections are not."
         )
-    return _in_time(Brief(found, asked, axes, command, digests or {}, remarks))
-
-
-def _in_time(brief: Brief) -> Brief:
-    """Leave out intervals of very many groups unless they were requested: each leaves out all raters in turn."""
+    brief = Brief(found, asked, axes, command, digests or {}, remarks)
     if brief.asked.interval is not None or brief.asked.bootstrap or not brief.axes:
         return brief
     n_groups = sum(len(axis.groups) for axis in brief.ask("overview").description.axes)

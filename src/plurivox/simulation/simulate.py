@@ -272,7 +272,9 @@ def simulate(
     for number, effect in enumerate(effects):
         met = [people[name] == value for name, value in effect.condition.items()]
         members[number] = np.all(met, axis=0)
-        changes[number] = _change(effect, topics, _rng(seed, "shared deviation", number))
+        shared = _rng(seed, "shared deviation", number).normal(0.0, effect.shared_sd, len(topics))
+        concerned = True if effect.violation is None else topics == effect.violation
+        changes[number] = np.where(concerned, effect.bias + shared, 0.0)
     cuts = cut_points(len(scale), reach=cut_reach)
     world = _World(severity, changes, cuts, label_column(scale), _ids("item", n_items), seed)
 
@@ -329,13 +331,6 @@ def _drawn(proportions: Mapping[str, float], n: int, rng: np.random.Generator) -
 def _ids(kind: str, n: int, *, width: int = 3) -> pl.Series:
     width = max(width, len(str(n)))
     return pl.Series([f"{kind}-{number:0{width}d}" for number in range(1, n + 1)], dtype=pl.String)
-
-
-def _change(effect: Effect, topics: Texts, rng: np.random.Generator) -> Floats:
-    """Return what an effect adds to each severity: β_g + d_gi, 0 for items not of its topic."""
-    shared = rng.normal(0.0, effect.shared_sd, len(topics))
-    concerned = True if effect.violation is None else topics == effect.violation
-    return np.where(concerned, effect.bias + shared, 0.0)
 
 
 def _design(

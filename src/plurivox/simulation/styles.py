@@ -252,11 +252,6 @@ def check_numbers(given: Mapping[str, Any]) -> None:
         _check_per_item(given["ratings_per_item"], given["n_raters"], given["missing"])
     if "n_rated" in given:
         _require_count("n_rated", given["n_rated"], 1, given["n_items"])
-    _check_sizes(given)
-
-
-def _check_sizes(given: Mapping[str, Any]) -> None:
-    """Raise an error if the study would not fit in memory."""
     per_item = given["ratings_per_item"] or given["n_raters"]
     per_item = per_item[-1] if isinstance(per_item, list) else per_item
     for what, number in {
@@ -287,7 +282,15 @@ def check_population(
     for name, options in style_options.items():
         _check_options(name, options)
     for number, effect in enumerate(effects):
-        _check_effect(f"effects[{number}]", effect, attributes, violations)
+        where = f"effects[{number}]"
+        _require_mapping(f"{where}.condition", effect.condition)
+        _require(bool(effect.condition), f"{where}.condition", effect.condition, 'like {"gender": "Woman"}')
+        _check_person(f"{where}.condition", effect.condition, attributes)
+        _require_finite(f"{where}.bias", effect.bias)
+        _require_spread(f"{where}.shared_sd", effect.shared_sd)
+        if effect.violation is not None:
+            _require(is_text(effect.violation), f"{where}.violation", effect.violation, "a text")
+            _require_known(f"{where}: violation {effect.violation!r}", effect.violation, violations)
     for number, model in enumerate(models):
         _check_model(f"models[{number}]", model, attributes)
     names = [model.name for model in models]
@@ -357,17 +360,6 @@ def _check_options(style: str, options: Mapping[str, float]) -> None:
         where = f"style_options[{style!r}]: {option}"
         _require_known(where, option, known)
         _require(_is_real(value) and 0 <= value <= 1, where, value, "a number from 0 to 1")
-
-
-def _check_effect(where: str, effect: Effect, attributes: Mapping[str, Proportions], violations: Proportions) -> None:
-    _require_mapping(f"{where}.condition", effect.condition)
-    _require(bool(effect.condition), f"{where}.condition", effect.condition, 'like {"gender": "Woman"}')
-    _check_person(f"{where}.condition", effect.condition, attributes)
-    _require_finite(f"{where}.bias", effect.bias)
-    _require_spread(f"{where}.shared_sd", effect.shared_sd)
-    if effect.violation is not None:
-        _require(is_text(effect.violation), f"{where}.violation", effect.violation, "a text")
-        _require_known(f"{where}: violation {effect.violation!r}", effect.violation, violations)
 
 
 def _check_model(where: str, model: SimulatedModel, attributes: Mapping[str, Proportions]) -> None:

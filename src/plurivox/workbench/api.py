@@ -288,18 +288,6 @@ _ENDPOINTS: tuple[tuple[str, str, Callable[..., Any], tuple[int, ...]], ...] = (
 """Method, address, what answers (whose name and docstring describe it), and statuses."""
 
 
-def _bodies() -> dict[Callable[..., Any], dict[str, Any]]:
-    """Return what is described of some endpoints besides: what they are sent."""
-    new = {"name": _NAME, "simulated": {"type": "boolean"}, "packed": _STRING}
-    changes = {"name": _NAME, "revision": {"type": "integer"}, "reading": schema_of(ReadingSettings),
-               "asked": schema_of(ReportSettings)}  # fmt: skip
-    return {
-        add_study: {"requestBody": _body(_object(new))}, change_study: {"requestBody": _body(_object(changes))},
-        put_file: {"parameters": [_FILE_NAME], "requestBody": _BYTES},
-        start_run: {"requestBody": _body(schema_of(ReportSettings))},
-    }  # fmt: skip
-
-
 def _parameters(path: str) -> dict[str, Any]:
     named = [{"name": name, "in": "path", "required": True, **_IN_PATH[name]} for name in re.findall(r"{(\w+)}", path)]
     return {"parameters": named} if named else {}
@@ -309,7 +297,14 @@ def _parameters(path: str) -> dict[str, Any]:
 def description() -> dict[str, Any]:
     """Return the OpenAPI description."""
     paths: dict[str, Any] = {}
-    bodies = _bodies()
+    new = {"name": _NAME, "simulated": {"type": "boolean"}, "packed": _STRING}
+    changes = {"name": _NAME, "revision": {"type": "integer"}, "reading": schema_of(ReadingSettings),
+               "asked": schema_of(ReportSettings)}  # fmt: skip
+    bodies: dict[Callable[..., Any], dict[str, Any]] = {
+        add_study: {"requestBody": _body(_object(new))}, change_study: {"requestBody": _body(_object(changes))},
+        put_file: {"parameters": [_FILE_NAME], "requestBody": _BYTES},
+        start_run: {"requestBody": _body(schema_of(ReportSettings))},
+    }  # fmt: skip
     for method, path, function, statuses in _ENDPOINTS:
         paths.setdefault(path, _parameters(path))[method] = {
             "operationId": function.__name__, "summary": function.__doc__, **bodies.get(function, {}),

@@ -17,7 +17,7 @@ from plurivox.base.settings import Settings
 from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.commands import lens_command, python_lines, report_command
+from plurivox.workbench.forms import lens_command, python_lines, report_command
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import PANEL, templates
 from plurivox.workbench.reading import ReadingSettings, asked_of, shown_names

@@ -376,15 +376,11 @@ class Jobs:
             remove_folder(self._store.folder, job.out)
         self._store.end_run(job.run.id, state, problem)
         if state == DONE:
-            self._prune(job)
+            study = job.run.study
+            newest = [run.key for kind in ("look", "run") for run in self._store.runs(study, kind, 1)]
+            with contextlib.suppress(FileError):  # a disk that is full; next time
+                prune(self._store, study, {job.run.key, *newest, *(one.run.key for one in self._going.values())})
         self._tell(job, ENDED)
-
-    def _prune(self, job: _Job) -> None:
-        """Remove what nobody has looked at for long; keep what is being made and what pages start with."""
-        study = job.run.study
-        newest = [run.key for kind in ("look", "run") for run in self._store.runs(study, kind, 1)]
-        with contextlib.suppress(FileError):  # a disk that is full; next time
-            prune(self._store, study, {job.run.key, *newest, *(one.run.key for one in self._going.values())})
 
     def _tell(self, job: _Job, name: str | None) -> None:
         if name is not None:

@@ -39,7 +39,7 @@ from plurivox.report.render import Explained, environment, with_unique_ids
 from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
 from plurivox.workbench.charts import LinkedPages, with_links
-from plurivox.workbench.commands import report_command
+from plurivox.workbench.forms import report_command
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, population_of, read, weighted
 from plurivox.workbench.records import DONE_FILE, RESULTS, touch
 
@@ -312,7 +312,7 @@ def groups_in(brief: Brief) -> dict[str, list[str]]:
 
 def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Write the report and the summary, as HTML, and as PDF if there is a browser to print it."""
-    from plurivox.report.printing import browser
+    from plurivox.report.render import browser
 
     brief = replace(desk.brief(asked["asked"]), notes=asked["notes"])
     made = report_of(brief)
@@ -381,10 +381,10 @@ KINDS: dict[str, Callable[[Desk, Mapping[str, Any], Path], dict[str, Any]]] = {}
 
 def kinds() -> None:
     """Load what can be made; only when needed, since charts and lenses take a while to load."""
-    from plurivox.workbench import looking, views
+    from plurivox.workbench import views
 
     KINDS.update(
-        run=run, report=write_reports, look=looking.look, question=views.question, group=views.group, item=views.item,
+        run=run, report=write_reports, look=views.look, question=views.question, group=views.group, item=views.item,
         compare=views.compare, models=views.models, items=views.items, config=views.config,
         table=views.table_file,
     )  # fmt: skip
