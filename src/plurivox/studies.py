@@ -237,12 +237,9 @@ class SoftStudy:
 
 @checked
 def soft(
-    *,
-    counts: Sequence[int] = COUNTS,
-    predictions: Mapping[str, Sequence[float]] | None = None,
-    factors: Sequence[int] = FACTORS,
-    prior: float = 1.0,
-) -> SoftStudy:
+    *, counts: Sequence[int] = COUNTS, predictions: Mapping[str, Sequence[float]] | None = None,
+    factors: Sequence[int] = FACTORS, prior: float = 1.0,
+) -> SoftStudy:  # fmt: skip
     """Score predictions against the same shares of increasing numbers of ratings.
 
     By default these are the counts 1, 2, 4, 2, 1 times 1, 2, 4 and 10, and the two predictions of Figure 1 of Magnani

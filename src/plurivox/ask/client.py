@@ -125,17 +125,9 @@ class ChatServer:
     """
 
     def __init__(
-        self,
-        base_url: str,
-        key: str,
-        *,
-        timeout: float = 120.0,
-        attempts: int = 6,
-        rate: float | None = None,
-        insecure: bool = False,
-        backoff: float = 1.0,
-        rng: random.Random | None = None,
-    ) -> None:
+        self, base_url: str, key: str, *, timeout: float = 120.0, attempts: int = 6, rate: float | None = None,
+        insecure: bool = False, backoff: float = 1.0, rng: random.Random | None = None,
+    ) -> None:  # fmt: skip
         url = _address(base_url, insecure)
         key = key.strip()
         if not (key.isascii() and key.isprintable()):

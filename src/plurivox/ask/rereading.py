@@ -262,19 +262,10 @@ class SecondReading:
 
 
 def read_by_model(
-    store: str | os.PathLike[str],
-    model: str,
-    *,
-    temperature: float | None = 0.0,
-    base_url: str = DEFAULT_SERVER,
-    key_variable: str = KEY_VARIABLE,
-    concurrency: int = 16,
-    rate: float | None = None,
-    timeout: float = 120.0,
-    attempts: int = 6,
-    insecure: bool = False,
-    progress: Told | None = None,
-) -> SecondReading:
+    store: str | os.PathLike[str], model: str, *, temperature: float | None = 0.0, base_url: str = DEFAULT_SERVER,
+    key_variable: str = KEY_VARIABLE, concurrency: int = 16, rate: float | None = None, timeout: float = 120.0,
+    attempts: int = 6, insecure: bool = False, progress: Told | None = None,
+) -> SecondReading:  # fmt: skip
     """Have a model read the answers that the rules cannot, and store its readings.
 
     It sees the options and the answer, but neither the item nor the rest of the prompt. Its replies are kept in a

@@ -180,20 +180,10 @@ def run(
 
 
 def carry_out(
-    plan: Planned,
-    store: str | os.PathLike[str],
-    *,
-    base_url: str,
-    key_variable: str,
-    concurrency: int,
-    rate: float | None,
-    timeout: float,
-    attempts: int,
-    max_requests: int | None,
-    durable: bool,
-    insecure: bool,
+    plan: Planned, store: str | os.PathLike[str], *, base_url: str, key_variable: str, concurrency: int,
+    rate: float | None, timeout: float, attempts: int, max_requests: int | None, durable: bool, insecure: bool,
     progress: Told | None,
-) -> Asked:
+) -> Asked:  # fmt: skip
     """Ask what was planned; the parameters are those of :func:`run`."""
     key = key_for(base_url, key_variable, plan.models, plan.fields)
     numbers = {"concurrency": concurrency, "attempts": attempts, "timeout": timeout, "rate": rate,
@@ -227,26 +217,12 @@ def key_for(base_url: str, key_variable: str, models: Sequence[str], fields: Map
 
 
 def make_plan(
-    items: Any,
-    question: Question,
-    models: Sequence[str],
-    *,
-    item: str = "item",
-    text: str = "text",
-    prompts: Sequence[str] = ("plain",),
-    raw_prompts: Sequence[str] = (),
-    personas: Sequence[str] = (),
-    examples: Sequence[Example] = (),
-    samples: int = 1,
-    shuffle: bool = False,
-    seed: int = 0,
-    mode: Mode = "text",
-    temperature: float | None = 0.0,
-    max_tokens: int | None = None,
-    request: Mapping[str, Any] | None = None,
-    base_url: str = DEFAULT_SERVER,
-    source: str = "items",
-) -> AskingPlan:
+    items: Any, question: Question, models: Sequence[str], *, item: str = "item", text: str = "text",
+    prompts: Sequence[str] = ("plain",), raw_prompts: Sequence[str] = (), personas: Sequence[str] = (),
+    examples: Sequence[Example] = (), samples: int = 1, shuffle: bool = False, seed: int = 0, mode: Mode = "text",
+    temperature: float | None = 0.0, max_tokens: int | None = None, request: Mapping[str, Any] | None = None,
+    base_url: str = DEFAULT_SERVER, source: str = "items",
+) -> AskingPlan:  # fmt: skip
     """Return what :func:`run` would ask; the parameters are its own."""
     if mode not in MODES:
         raise InputError(f"mode is {mode!r}", hint=f"Choose one of {', '.join(MODES)}.")
@@ -302,15 +278,9 @@ class _Run:
     """One run: takes requests from the plan, claims them in the store, asks, and stores."""
 
     def __init__(
-        self,
-        plan: Planned,
-        server: ChatServer,
-        store: Store,
-        asked: Asked,
-        concurrency: int,
-        limit: int | None,
+        self, plan: Planned, server: ChatServer, store: Store, asked: Asked, concurrency: int, limit: int | None,
         told: Told | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.plan, self.server, self.store, self.asked = plan, server, store, asked
         self.concurrency, self.limit, self.told = concurrency, limit, told
         self.planned: Iterator[Request] = plan.requests()

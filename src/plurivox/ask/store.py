@@ -115,13 +115,9 @@ class Store:
 
     @classmethod
     def open(
-        cls,
-        path: str | os.PathLike[str],
-        about: Mapping[str, Any] | None = None,
-        *,
-        durable: bool = False,
+        cls, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None, *, durable: bool = False,
         create: bool = True,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Open a store to claim requests and put answers, and register this process as a run of it.
 
         Parameters
@@ -299,18 +295,10 @@ class Store:
             ]
 
     def put(
-        self,
-        request: Request,
-        reply: Reply | None,
-        *,
-        state: State,
-        point: int | None = None,
-        rule: str = "",
-        span: tuple[int, int] | None = None,
-        distribution: Sequence[float] | None = None,
-        held: float | None = None,
+        self, request: Request, reply: Reply | None, *, state: State, point: int | None = None, rule: str = "",
+        span: tuple[int, int] | None = None, distribution: Sequence[float] | None = None, held: float | None = None,
         error: str = "",
-    ) -> bool:
+    ) -> bool:  # fmt: skip
         """Store the outcome of a request; return whether it was stored, since another run may have been first.
 
         Parameters

@@ -48,12 +48,14 @@ def _files(groups: Sequence[Told]) -> Iterator[dict[str, Any]]:
     """Yield what is known of each file; what differs within a group is told by name."""
     for group in groups:
         for name in group["names"]:
-            known = {key: value.get(name) if isinstance(value, dict) else value for key, value in group.items()}
-            said: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()
-                    if key != "names" and value is not None}  # fmt: skip
+            said: dict[str, Any] = {"name": name}
+            for key, value in group.items():
+                own = value.get(name) if isinstance(value, dict) else value
+                if key != "names" and own is not None:
+                    said[key] = tuple(own) if isinstance(own, list) else own
             if "address" in said:
                 said["address"] = said["address"].replace("{name}", name)
-            yield {"name": name, **said}
+            yield said
 
 
 def dataset(name: str) -> Dataset:

@@ -361,14 +361,9 @@ def _perceived(world: _World, rater: Ints, item: Ints, bias: Floats, members: Bo
 
 
 def _apply_styles(
-    positions: npt.NDArray[Any],
-    perceived: Floats,
-    rater: Ints,
-    habits: Texts,
-    n_points: int,
-    options: Mapping[str, Mapping[str, float]],
-    seed: int,
-) -> None:
+    positions: npt.NDArray[Any], perceived: Floats, rater: Ints, habits: Texts, n_points: int,
+    options: Mapping[str, Mapping[str, float]], seed: int,
+) -> None:  # fmt: skip
     """Change the positions in place, rater by rater."""
     bounds = np.searchsorted(rater, np.arange(len(habits) + 1))
     for number in np.flatnonzero(habits != "normal").tolist():

@@ -264,13 +264,9 @@ def check_numbers(given: Mapping[str, Any]) -> None:
 
 
 def check_population(
-    attributes: Mapping[str, Proportions],
-    violations: Proportions,
-    styles: Proportions,
-    style_options: Mapping[str, Mapping[str, float]],
-    effects: Sequence[Effect],
-    models: Sequence[SimulatedModel],
-) -> None:
+    attributes: Mapping[str, Proportions], violations: Proportions, styles: Proportions,
+    style_options: Mapping[str, Mapping[str, float]], effects: Sequence[Effect], models: Sequence[SimulatedModel],
+) -> None:  # fmt: skip
     """Raise an error unless proportions add up and styles, effects and models name only what exists."""
     for name, proportions in attributes.items():
         _require(name != "rater", "a name in attributes", name, "another name: it is the column of ids")

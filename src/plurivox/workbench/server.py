@@ -65,17 +65,11 @@ def status_of(error: Exception) -> int:
     """Return the HTTP status of an error."""
     if isinstance(error, HTTPException):
         return error.status_code
-    if isinstance(error, TooLargeError):
-        return 413
-    if isinstance(error, ChangedError):
-        return 409
-    if isinstance(error, SelectionError):
-        return 404
-    if isinstance(error, FileError):
-        return 507 if "cannot be written" in error.problem else 400
-    if isinstance(error, OSError) and error.errno in FULL:
+    full = isinstance(error, FileError) and "cannot be written" in error.problem
+    if full or (isinstance(error, OSError) and error.errno in FULL):
         return 507
-    return 400 if isinstance(error, PlurivoxError) else 500
+    kinds = ((TooLargeError, 413), (ChangedError, 409), (SelectionError, 404), (PlurivoxError, 400), (Exception, 500))
+    return next(status for kind, status in kinds if isinstance(error, kind))
 
 
 HEADINGS = {404: "Not found", 405: "Not found", 409: "Changed in the meantime", 413: "Too large",
