@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.ask.database import label_of
-from plurivox.ask.prompts import Example, Prompt
-from plurivox.ask.question import Question, as_shown, items_of, read_reply
+from plurivox.ask.prompts import Example, Prompt, items_of
+from plurivox.ask.question import Question, as_shown, read_reply
 from plurivox.base.errors import InputError, MissingExtraError
 from plurivox.domain.attributes import id_texts
 from plurivox.domain.axis import MIN_GROUP_SIZE, Axis, By, withholding

@@ -273,13 +273,10 @@ class ChatServer:
         if max(len(reply.text), len(reply.refusal)) > LONGEST_TEXT:
             return _Problem(f"the answer has more than {LONGEST_TEXT:,} characters", final=True)
         return replace(
-            reply,
-            text=self._scrub(reply.text),
-            refusal=self._scrub(reply.refusal),
-            finish=self._shorten(reply.finish),
-            version=self._shorten(reply.version),
+            reply, text=self._scrub(reply.text), refusal=self._scrub(reply.refusal),
+            finish=self._shorten(reply.finish), version=self._shorten(reply.version),
             top=tuple((self._scrub(token), p) for token, p in reply.top),
-        )
+        )  # fmt: skip
 
     def _status_problem(self, status: int, body: Any, model: str, headers: Mapping[str, str]) -> Reply | _Problem:
         """Say what a status means."""

@@ -199,16 +199,6 @@ _UNSOUND = f"length(CAST(asked_at AS BLOB)) = 25 AND NOT asked_at GLOB '{_DATE}*
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB})
 
 
-class Salvaged(NamedTuple):
-    """What could be read, as a store that lives as long as its connection, and what could not."""
-
-    connection: sqlite3.Connection
-    n_read: int
-    n_lost: int
-    sure: bool  # whether exactly this many are lost, not at most
-    knows_question: bool
-
-
 def damage_in(connection: sqlite3.Connection) -> str:
     """Return what is wrong with a file, mostly in SQLite's words; empty if nothing.
 
@@ -227,8 +217,12 @@ def damage_in(connection: sqlite3.Connection) -> str:
     return f"{wrong} answers are not as they were stored" if wrong else ""
 
 
-def salvage(damaged: sqlite3.Connection) -> Salvaged:
-    """Copy all that can be read into a database that is deleted when it is closed."""
+def salvage(damaged: sqlite3.Connection) -> tuple[sqlite3.Connection, int, int, bool, bool]:
+    """Copy all that can be read into a database that is deleted when it is closed.
+
+    Returns its connection, how many answers were read, how many were lost and whether that is sure or the most that can
+    be lost, and whether what was asked is known.
+    """
     copy = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     copy.executescript(SCHEMA)
     copy.execute("BEGIN")
@@ -247,7 +241,7 @@ def salvage(damaged: sqlite3.Connection) -> Salvaged:
     copy.execute("INSERT INTO sqlite_sequence SELECT 'runs', max(run) FROM answers")
     copy.execute("COMMIT")
     ((n_read,),) = copy.execute("SELECT count(*) FROM answers")
-    return Salvaged(copy, n_read, len(numbers) - n_read if sure else n_lost, sure, knows_question)
+    return copy, n_read, len(numbers) - n_read if sure else n_lost, sure, knows_question
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
@@ -361,22 +355,12 @@ class Stored(NamedTuple):
         return cls(key, model, prompt, item, sample, shown, text, refusal, reading, (came[0], came[1]))
 
     def read_as(self, reading: Reading) -> Change:
-        """Return the change to another reading."""
-        return Change(self.key, self.reading, self.came, reading)
+        """Return the change to another reading, to be stored if the answer is still as it was."""
+        return (*_columns(reading), self.key, *_columns(self.reading), *self.came)
 
 
-class Change(NamedTuple):
-    """Another reading of an answer, to be stored if the answer is still as it was."""
-
-    key: str
-    before: Reading
-    came: tuple[str, int]
-    after: Reading
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The values for :data:`CHANGE`."""
-        return (*_columns(self.after), self.key, *_columns(self.before), *self.came)
+Change = tuple[Any, ...]
+"""The values for :data:`CHANGE`."""
 
 
 def label_of(point: int | None, labels: Sequence[object]) -> str | None:

@@ -14,17 +14,8 @@ import polars as pl
 
 from plurivox.ask.client import shown_address
 from plurivox.ask.database import Change, Stored, label_of
-from plurivox.ask.prompts import fenced
-from plurivox.ask.question import (
-    READS,
-    SECOND_READER,
-    Question,
-    Request,
-    ShownOption,
-    as_shown,
-    check_models,
-    read_reply,
-)
+from plurivox.ask.prompts import check_models, fenced
+from plurivox.ask.question import READS, SECOND_READER, Question, Request, ShownOption, as_shown, read_reply
 from plurivox.ask.running import DEFAULT_SERVER, KEY_VARIABLE, Asked, Told, carry_out, check_text
 from plurivox.ask.store import Store
 from plurivox.base.cards import card, plain_grid

@@ -14,23 +14,21 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from plurivox.ask.client import AskFailed, ChatServer, ModelGone, shown_address
-from plurivox.ask.prompts import Example, Prompt
+from plurivox.ask.prompts import Example, Planned, Prompt, check_models, items_of, same_fields
 from plurivox.ask.question import (
     MODES,
-    AskingPlan,
     Mode,
-    Planned,
     Question,
     Reply,
     Request,
     as_shown,
-    check_models,
     distribution_of,
     extra_fields,
-    items_of,
     read_reply,
-    same_fields,
+    shuffled,
 )
 from plurivox.ask.store import Store
 from plurivox.ask.wire import LONG, TOP, Scrubber
@@ -214,6 +212,62 @@ def key_for(base_url: str, key_variable: str, models: Sequence[str], fields: Map
         if scrub(text) != text:
             raise InputError(f"{what} the key", hint=f"Leave it out; it is read from {key_variable}.")
     return key
+
+
+CHARACTERS_PER_TOKEN = 4
+"""Roughly, of English text; other languages need more tokens."""
+_LOOKED_AT = 200  # items from which the length of prompts is estimated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskingPlan:
+    """Everything that will be asked, lazily."""
+
+    question: Question
+    prompts: tuple[Prompt, ...]
+    models: tuple[str, ...]
+    items: pl.Series  # their ids
+    texts: pl.Series
+    server: str  # the address that all requests go to
+    samples: int = 1  # how many times each item is asked about
+    shuffle: bool = False  # whether the order of options differs from item to item, as the seed decides
+    seed: int = 0
+    mode: Mode = "text"  # how answers are wanted
+    params: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)  # what else every request has
+
+    def about(self) -> dict[str, Any]:
+        """Return the question, and the user's own templates by the names of their prompts."""
+        own = {prompt.name: prompt.template for prompt in self.prompts if prompt.own}
+        return self.question.about() | ({"templates": own} if own else {})
+
+    def __len__(self) -> int:
+        """Return the number of requests."""
+        return len(self.models) * len(self.prompts) * len(self.items) * self.samples
+
+    def requests(self) -> Iterator[Request]:
+        """Yield every request, models taking turns, so that all of them progress equally."""
+        for item, text in zip(self.items, self.texts, strict=True):
+            for sample in range(self.samples):
+                order = self.order(item, sample)
+                for prompt in self.prompts:
+                    messages = prompt.messages(text, order)
+                    for model in self.models:
+                        yield Request(
+                            self.server, model, prompt.name, item, sample, order, messages, self.mode,
+                            {**self.params, **self.fields},
+                        )  # fmt: skip
+
+    def order(self, item: str, sample: int) -> tuple[int, ...]:
+        """Return the options in the order in which they are shown."""
+        n = len(self.question.scale)
+        return shuffled(n, self.seed, item, sample) if self.shuffle else tuple(range(n))
+
+    def estimated_tokens(self) -> int:
+        """Return about how many tokens all prompts have, from the first items."""
+        looked_at = list(islice(self.requests(), _LOOKED_AT * len(self.models) * len(self.prompts)))
+        characters = sum(len(message["content"]) for request in looked_at for message in request.messages)
+        return round(characters / CHARACTERS_PER_TOKEN / max(len(looked_at), 1) * len(self))
 
 
 def make_plan(

@@ -185,16 +185,16 @@ class Store:
             if not damage_in(self._connection):
                 self._connection.text_factory = functools.partial(str, encoding="utf-8", errors="replace")
                 return
-            found = salvage(self._connection)
-        if not found.n_read and not found.knows_question:
+            copy, n_read, n_lost, sure, knows_question = salvage(self._connection)
+        if not n_read and not knows_question:
             raise StoreError(
                 f"{self.path}: the file is damaged, and nothing in it can be read. Use a backup if you have one."
             )
         self._connection.close()
-        self._connection = found.connection
-        lost = f"{'' if found.sure else 'up to '}{found.n_lost:,} cannot"
-        unknown = "" if found.knows_question else "; what was asked cannot be read either"
-        told = f"{self.path}: the file is damaged; {found.n_read:,} answers can be read, {lost}{unknown}"
+        self._connection = copy
+        lost = f"{'' if sure else 'up to '}{n_lost:,} cannot"
+        unknown = "" if knows_question else "; what was asked cannot be read either"
+        told = f"{self.path}: the file is damaged; {n_read:,} answers can be read, {lost}{unknown}"
         warnings.warn(told, DamageWarning, stacklevel=4)
 
     @classmethod
@@ -430,7 +430,7 @@ class Store:
     def change(self, changes: Iterable[Change]) -> int:
         """Store other readings, all of them or none, except for answers that have changed; return how many."""
         with self._transaction() as connection:
-            return connection.executemany(CHANGE, (one.values for one in changes)).rowcount
+            return connection.executemany(CHANGE, changes).rowcount
 
     def _execute(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a short result."""

@@ -57,14 +57,10 @@ def reply_of(data: Any) -> Reply | None:
         refusal = "the server's content filter stopped the answer"
     usage = get(data, "usage")
     return Reply(
-        _text(message.get("content")),
-        refusal=str(refusal),
-        finish=str(finish or ""),
-        version=str(get(data, "model") or ""),
-        prompt_tokens=_count(get(usage, "prompt_tokens")),
-        completion_tokens=_count(get(usage, "completion_tokens")),
-        top=_top(get(get(choice, "logprobs"), "content")),
-    )
+        _text(message.get("content")), refusal=str(refusal), finish=str(finish or ""),
+        version=str(get(data, "model") or ""), prompt_tokens=_count(get(usage, "prompt_tokens")),
+        completion_tokens=_count(get(usage, "completion_tokens")), top=_top(get(get(choice, "logprobs"), "content")),
+    )  # fmt: skip
 
 
 def error_parts(body: Any) -> tuple[str, frozenset[str]]:

@@ -18,8 +18,8 @@ from plurivox.cli.running import INTERRUPTED, one_bar, several
 
 if TYPE_CHECKING:
     from plurivox.ask.prompts import Example
-    from plurivox.ask.question import AskingPlan, Question
-    from plurivox.ask.running import Asked
+    from plurivox.ask.question import Question
+    from plurivox.ask.running import Asked, AskingPlan
 
 
 @asks_server

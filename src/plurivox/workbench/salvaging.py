@@ -277,7 +277,6 @@ def renew(folder: Path, found: Examined, schema: str, version: int) -> Path:
 # Adopting -------------------------------------------------------------------------------------------------------------
 #
 # What a study's own folder says about it, so that the study can be taken in again if the list of studies is lost.
-#
 # This manifest is written whole whenever the study changes. When it is read, it is data from anywhere: it can name only
 # files of the study itself, under names that we give, with the sizes and checksums that it states.
 
@@ -286,6 +285,8 @@ MANIFEST = "study.json"
 KIND = "plurivox study"
 VERSION = 1
 LARGEST = 4 << 20
+SHOWN = 10
+"""Folders that a sentence names."""
 _PIECE = 1 << 20
 _LEFT = "It was left as it is."
 
@@ -432,10 +433,6 @@ def _pieces(path: Path, most: int) -> Iterator[bytes]:
         raise _wrong(path, text) from None
 
 
-SHOWN = 10
-"""Folders that a sentence names."""
-
-
 def unlisted(store: StudyStore) -> list[str]:
     """Return the names of folders among the studies that are not in the list of studies."""
     known = {row["id"] for row in store.rows("select id from studies")}
@@ -451,18 +448,16 @@ def remarks_on(store: StudyStore, adopted: bool) -> list[str]:
     others = [name for name in names if name not in ours]
     told = []
     if ours and not adopted:
-        start, them = (f"1 folder in {STUDIES}/ is", "it") if len(ours) == 1 else (_many(ours), "them")
+        start, them = _folders(ours), "it" if len(ours) == 1 else "them"
         told.append(f"{start} not in the list of studies: {few(ours, SHOWN)}; plurivox serve --adopt takes {them} in")
     if others:
-        if len(others) == 1:
-            told.append(f"1 folder in {STUDIES}/ is not a study, and is left alone: {few(others)}")
-        else:
-            told.append(f"{_many(others)} not studies, and are left alone: {few(others, SHOWN)}")
+        what = "a study, and is" if len(others) == 1 else "studies, and are"
+        told.append(f"{_folders(others)} not {what} left alone: {few(others, SHOWN)}")
     return told
 
 
-def _many(names: Sequence[str]) -> str:
-    return f"{len(names):,} folders in {STUDIES}/ are"
+def _folders(names: Sequence[str]) -> str:
+    return f"1 folder in {STUDIES}/ is" if len(names) == 1 else f"{len(names):,} folders in {STUDIES}/ are"
 
 
 def adopt(store: StudyStore) -> list[str]:

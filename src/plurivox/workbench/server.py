@@ -35,15 +35,12 @@ from plurivox.workbench.store import StudyStore
 from plurivox.workbench.watches import Watcher
 
 ASSETS = {
-    "report.css": ("plurivox.report", "text/css"),
-    "report.js": ("plurivox.report", "text/javascript"),
-    "workbench.css": ("plurivox.workbench", "text/css"),
-    "workbench.js": ("plurivox.workbench", "text/javascript"),
-    "theme.js": ("plurivox.workbench", "text/javascript"),
-    "htmx.min.js": ("plurivox.workbench", "text/javascript"),
+    "report.css": ("plurivox.report", "text/css"), "report.js": ("plurivox.report", "text/javascript"),
+    "workbench.css": ("plurivox.workbench", "text/css"), "workbench.js": ("plurivox.workbench", "text/javascript"),
+    "theme.js": ("plurivox.workbench", "text/javascript"), "htmx.min.js": ("plurivox.workbench", "text/javascript"),
     "hx-sse.min.js": ("plurivox.workbench", "text/javascript"),
     "hx-csp.min.js": ("plurivox.workbench", "text/javascript"),
-}
+}  # fmt: skip
 MAX_UPLOAD = 1 << 30
 EVERYWHERE = ("", "0.0.0.0", "[::]")  # noqa: S104  what is refused as a name
 _HOST = re.compile(r"[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?)*")

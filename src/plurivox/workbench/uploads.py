@@ -26,12 +26,10 @@ MOST_FILES = len(PLACES)
 _PIECE = 1 << 20
 GUESSED = {
     "raters": ("raters", "annotators", "workers", "participants", "demographics"),
-    "items": ("items", "texts", "prompts"),
-    "population": ("population", "census", "shares"),
-    "reference": ("trained", "reference", "experts", "gold"),
-    "predictions": ("predictions", "predicted"),
+    "items": ("items", "texts", "prompts"), "population": ("population", "census", "shares"),
+    "reference": ("trained", "reference", "experts", "gold"), "predictions": ("predictions", "predicted"),
     "answers": ("answers",),
-}
+}  # fmt: skip
 """Beginnings of file names, and the roles they suggest."""
 
 

@@ -427,11 +427,9 @@ def _head(desk: Desk, role: str, columns: Mapping[str, str]) -> dict[str, Any]:
             names, frame = list(table.columns), table.first().head(ROWS)
             rows = [[_cell(value) for value in row] for row in frame.iter_rows()]
             found = {
-                "columns": names,
-                "rows": rows,
-                "told": "",
+                "columns": names, "rows": rows, "told": "",
                 "points": _points(frame, table.first(), columns) if own else [],
-            }
+            }  # fmt: skip
     except PlurivoxError as error:
         return {"columns": [], "rows": [], "told": str(error), "points": []}
     by_name = next((one for one in names if plain(one) in ROLE_NAMES["rater"]), None)

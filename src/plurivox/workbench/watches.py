@@ -371,7 +371,7 @@ class Watcher:
         now = self.watches.newest(self._store.study(watch.study))
         newest = replace(now, files={**now.files, **files})
         same = data_of(newest.files) == data_of(now.files)
-        if same and not self._troubled(watch):
+        if same and not self._problem(watch):
             self.watches.settle(watch, marks, {}, None)
             return False
         look = await self._told(newest, keep=same)
@@ -399,15 +399,14 @@ class Watcher:
             remove_folder(self._store.folder, folder)
         return told
 
-    def _troubled(self, watch: Watch) -> bool:
-        """Return whether the last message was that something cannot be read."""
+    def _problem(self, watch: Watch) -> dict[str, Any]:
+        """Return what was said last if that was that something cannot be read, otherwise nothing."""
         said = self.watches.arrivals(watch.study)
-        return bool(said) and bool(said[-1].get("problem"))
+        return (said[-1].get("problem") if said else None) or {}
 
     def _say_problem(self, watch: Watch, marks: Mapping[str, str], problem: Mapping[str, Any]) -> None:
         """Say once what is wrong; what was read before stays as it is."""
-        said = self.watches.arrivals(watch.study)
-        again = bool(said) and (said[-1].get("problem") or {}).get("text") == problem["text"]
+        again = self._problem(watch).get("text") == problem["text"]
         self.watches.settle(watch, marks, {}, None if again else {"problem": dict(problem)})
         if not again:
             self._listeners.tell(watch.study, CHANGED)
