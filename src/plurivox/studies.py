@@ -74,14 +74,10 @@ class ResponsivenessStudy:
 
     def statements(self) -> list[Statement]:
         """Return what matters as statements, none of which claims a difference."""
-        return told(self._said())
+        return told(self.findings())
 
     def findings(self) -> list[str]:
-        """Return what the patterns do, one sentence each."""
-        return self._said()
-
-    def _said(self) -> list[str]:
-        """Return what the patterns do to MPA, WRA and the metrics beside them, in sentences."""
+        """Return what the patterns do to MPA, WRA and the metrics beside them, one sentence each."""
         return [
             _sentence(self, pattern, top)
             for top in self.settings["tops"]

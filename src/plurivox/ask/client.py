@@ -272,6 +272,7 @@ class ChatServer:
             return _Problem("the server's answer contained no choices")
         if max(len(reply.text), len(reply.refusal)) > LONGEST_TEXT:
             return _Problem(f"the answer has more than {LONGEST_TEXT:,} characters", final=True)
+        # Secrets go from everything that a server wrote, now that it is decoded; messages about it are short.
         return replace(
             reply, text=self._scrub(reply.text), refusal=self._scrub(reply.refusal),
             finish=self._shorten(reply.finish), version=self._shorten(reply.version),

@@ -187,7 +187,9 @@ def _copy(
             raise _Cut(str(error) or type(error).__name__) from None
         if not chunk:
             break
-        _write(file, chunk)
+        rest = memoryview(chunk)
+        while rest:  # the file is not buffered, and may accept less at once
+            rest = rest[file.write(rest) :]
         done += len(chunk)
         if done > largest:
             raise _too_large(address, largest)
@@ -195,13 +197,6 @@ def _copy(
             progress(name, done, max(total or 0, done))
     if total is not None and done != total:
         raise _Cut(f"{done:,} of {total:,} bytes")
-
-
-def _write(file: IO[bytes], chunk: bytes) -> None:
-    """Write all of it: the file is not buffered, and may accept less at once."""
-    rest = memoryview(chunk)
-    while rest:
-        rest = rest[file.write(rest) :]
 
 
 def _too_large(address: str, largest: int) -> DownloadError:
@@ -241,10 +236,7 @@ def _forget(note: Path) -> None:
 def digest_of(file: IO[bytes]) -> str:
     """Return the SHA-256 of an open file."""
     file.seek(0)
-    found = hashlib.sha256()
-    while chunk := file.read(_CHUNK):
-        found.update(chunk)
-    return found.hexdigest()
+    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it only reads
 
 
 def sha256_of(path: Path) -> str:

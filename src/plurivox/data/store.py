@@ -102,7 +102,13 @@ def _take(dataset: Dataset, source: Path) -> list[Path]:
     folder = _made(folder_of(dataset))
     taken = []
     for file in files:
-        name = _called(dataset, file)
+        alike = [name for name in names if file.suffixes[-1:] == Path(name).suffixes[-1:]]
+        if file.name not in names and len(alike) != 1:
+            raise FileError(
+                f"its name differs from those of the files of {dataset.name}: {few(names)}", source=str(file),
+                hint="Rename it, or read it where it is: pv.data.load(name, path).",
+            )  # fmt: skip
+        name = file.name if file.name in names else alike[0]  # the only one of the same kind
         if name in sums and sha256_of(file) != sums[name]:
             raise FileError(
                 f"its SHA-256 is not that of {name} as published", source=str(file),
@@ -114,20 +120,6 @@ def _take(dataset: Dataset, source: Path) -> list[Path]:
                 shutil.copyfileobj(old, new)
         taken.append(folder / name)
     return taken
-
-
-def _called(dataset: Dataset, file: Path) -> str:
-    """Return a copy's name in the cache: its own, or that of the only file if it is of the same kind."""
-    names = names_of(dataset)
-    alike = [name for name in names if file.suffixes[-1:] == Path(name).suffixes[-1:]]
-    if file.name in names:
-        return file.name
-    if len(alike) != 1:
-        raise FileError(
-            f"its name differs from those of the files of {dataset.name}: {few(names)}", source=str(file),
-            hint="Rename it, or read it where it is: pv.data.load(name, path).",
-        )  # fmt: skip
-    return alike[0]
 
 
 def _made(folder: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from plurivox.base.wording import counted, in_words, listed
 from plurivox.infer.merging import merged
@@ -186,16 +186,11 @@ class Sentence(NamedTuple):
     claim: bool
 
 
-class Said(NamedTuple):
-    """The first sentences of a section, weak signals, and every finding in full if there are more than the first."""
+def said_of(section: Section) -> dict[str, Sequence[Any]]:
+    """Sort what a section found: claims first, then what holds for all raters, then what is open.
 
-    first: Sequence[Sentence]
-    weak: Sequence[str]
-    every: Sequence[Sentence]
-
-
-def said_of(section: Section) -> Said:
-    """Sort what a section found: claims first, then what holds for all raters, then what is open."""
+    Returns the first sentences, weak signals, and every finding in full if there are more than the first.
+    """
     every = [one.said for one in section.findings]
     claims = [one for one in every if one.claim]
     first = [
@@ -205,16 +200,15 @@ def said_of(section: Section) -> Said:
         for one in merged(claims)
     ]
     first += [Sentence(one.text, True) for one in claims if not one.short]
-    first += [Sentence(one.text, False) for one in _after(section)]
+    first += [Sentence(one.said.text, False) for one in section.findings if one.fact]
+    first += [
+        Sentence(one.said.text, False) for one in section.findings if one.said.standing == "open" and not one.fact
+    ]
     weak = [one.text for one in every if one.standing == "weak"]
     shown = {sentence.text for sentence in first[:FIRST]} | set(weak)
     hidden = any(one.text not in shown for one in every)
-    return Said(first[:FIRST], weak, [Sentence(one.text, one.claim) for one in every] if hidden else [])
-
-
-def _after(section: Section) -> list[Statement]:
-    facts = [one.said for one in section.findings if one.fact]
-    return facts + [one.said for one in section.findings if one.said.standing == "open" and not one.fact]
+    in_full = [Sentence(one.text, one.claim) for one in every] if hidden else []
+    return {"first": first[:FIRST], "weak": weak, "every": in_full}
 
 
 def contents(blocks: Sequence[Block]) -> str:

@@ -18,8 +18,9 @@ from plurivox import __version__
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.base.settings import Settings
 from plurivox.base.settings.record import Spec, plain
+from plurivox.lenses import lenses
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.bench import Bench, single
+from plurivox.workbench.bench import Bench
 from plurivox.workbench.making import lens_named, problem_in_words
 from plurivox.workbench.pages import bench_of, of_study, page, said_of
 from plurivox.workbench.reading import ReadingSettings
@@ -310,7 +311,7 @@ def description() -> dict[str, Any]:
             "operationId": function.__name__, "summary": function.__doc__, **bodies.get(function, {}),
             "responses": _answers(*statuses),
         }  # fmt: skip
-    for lens in single():
+    for lens in lenses():
         inputs = {source.name: _STRING for source in lens.inputs if source.name == "item"}
         body = _object({"settings": schema_of(lens.settings), **inputs}, *inputs)
         paths[f"/studies/{{study}}/questions/{lens.name}"] = {

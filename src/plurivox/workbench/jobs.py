@@ -281,19 +281,16 @@ class Jobs:
             if own is not None:
                 self._later(self._give(own, job))
                 own.job, job.worker = job, own
-            else:
-                self._start(job)
+            else:  # it has a process as soon as it runs
+                worker = _Worker(None, job.run.study, job)  # type: ignore[arg-type]
+                self._workers.append(worker)
+                job.worker = worker
+                self._later(self._begin(worker, job))
 
     def _later(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    def _start(self, job: _Job) -> None:
-        worker = _Worker(None, job.run.study, job)  # type: ignore[arg-type]  # it has one as soon as it runs
-        self._workers.append(worker)
-        job.worker = worker
-        self._later(self._begin(worker, job))
 
     async def _begin(self, worker: _Worker, job: _Job) -> None:
         """Start a process, in its own process group, so that all of it can be ended."""

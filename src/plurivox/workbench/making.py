@@ -237,12 +237,18 @@ class Results:
 
 def make(desk: Desk, kind: str, asked: Mapping[str, Any], out: Path) -> None:
     """Compute one thing and write it into a folder; ``done.json`` comes last and shows that it is complete."""
-    kinds()
+    from plurivox.workbench import views  # only now, since charts and lenses take a while to load
+
+    kinds: dict[str, Callable[[Desk, Mapping[str, Any], Path], dict[str, Any]]] = {
+        "run": run, "report": write_reports, "look": views.look, "question": views.question, "group": views.group,
+        "item": views.item, "compare": views.compare, "models": views.models, "items": views.items,
+        "config": views.config, "table": views.table_file,
+    }  # fmt: skip
     desk.check()
     out.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PlurivoxWarning)
-        told = KINDS[kind](desk, asked, out)
+        told = kinds[kind](desk, asked, out)
     said = [str(one.message) for one in caught if isinstance(one.message, PlurivoxWarning)]
     write_json(out / DONE_FILE, {**told, "warnings": list(dict.fromkeys([*told.get("warnings", ()), *said]))})
 
@@ -373,18 +379,3 @@ def template(name: str) -> str | None:
     """Return a template of the workbench, None if it has none of this name."""
     path = resources.files("plurivox.workbench") / "assets" / "templates" / name
     return path.read_text(encoding="utf-8") if path.is_file() else None
-
-
-KINDS: dict[str, Callable[[Desk, Mapping[str, Any], Path], dict[str, Any]]] = {}
-"""What can be made, by name: functions from settings to results."""
-
-
-def kinds() -> None:
-    """Load what can be made; only when needed, since charts and lenses take a while to load."""
-    from plurivox.workbench import views
-
-    KINDS.update(
-        run=run, report=write_reports, look=views.look, question=views.question, group=views.group, item=views.item,
-        compare=views.compare, models=views.models, items=views.items, config=views.config,
-        table=views.table_file,
-    )  # fmt: skip

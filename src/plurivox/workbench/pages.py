@@ -13,9 +13,10 @@ from starlette.routing import Route
 
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.base.settings import Settings
+from plurivox.lenses import lenses
 from plurivox.lenses.overview.description import MAX_GROUPS_TO_CROSS
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.bench import Bench, environment, single
+from plurivox.workbench.bench import Bench, environment
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.reading import OPTIONS_OF_FILES, POPULATION, ReadingSettings, held_against
@@ -281,7 +282,7 @@ async def questions(request: Request, bench: Bench, study: StudyRecord) -> Respo
     record, reading = ReportSettings.from_dict(asked), ReadingSettings.from_dict(study.reading)
     known, chosen = known_of(look), reading.reference_column
     return study_page(
-        request, "ask.html.j2", study, "ask", fields=fields_of(record, known), single=single(),
+        request, "ask.html.j2", study, "ask", fields=fields_of(record, known), single=lenses(),
         reference=held_against(reading, study.files), column=chosen, in_column=IN_COLUMN,
         columns=list(dict.fromkeys([*known.items, *([] if chosen is None else [chosen])])),
         points=reading.reference_scale or "",

@@ -13,9 +13,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 
 from plurivox.base.errors import InputError, SelectionError
+from plurivox.lenses import lenses
 from plurivox.report.sections import has_section
 from plurivox.report.settings import MOST_LOOKS
-from plurivox.workbench.bench import Bench, environment, single
+from plurivox.workbench.bench import Bench, environment
 from plurivox.workbench.charts import at_home
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.jobs import Listener
@@ -25,7 +26,7 @@ from plurivox.workbench.records import DONE, DONE_FILE, StoredRun, StudyRecord, 
 from plurivox.workbench.watches import CHANGED, Watch, changes, summary
 
 ANSWER = "answer"
-SECTIONS = ("study", *(lens.name for lens in single() if has_section(lens)), "soft", "methods")
+SECTIONS = ("study", *(lens.name for lens in lenses() if has_section(lens)), "soft", "methods")
 
 
 def run_of(request: Request, bench: Bench, study: StudyRecord) -> StoredRun:
@@ -255,7 +256,7 @@ async def export(request: Request, bench: Bench, study: StudyRecord) -> Response
     run = bench.jobs.last(study, "report", _report(bench, study, based))
     folder = None if run is None else bench.jobs.made(study.id, run.key)
     files = [] if folder is None else [(name, REPORTS[name]) for name in bench.jobs.told(folder)["files"]]
-    shown = [one for one in single() if _answerable(one, study)]
+    shown = [one for one in lenses() if _answerable(one, study)]
     return study_page(
         request, "export.html.j2", study, "export", run=run, based=based, files=files, single=shown,
         progress=None if run is None else bench.jobs.progress(run.id), notes=bench.store.notes(study.id),

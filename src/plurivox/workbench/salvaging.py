@@ -410,10 +410,9 @@ def _problem_with(told: Mapping[str, Any]) -> str | None:
 
 def _is_file(one: Any) -> bool:
     return (
-        isinstance(one, dict) and one.keys() == {*StoredFile.__slots__} and one["role"] in PLACES
-        and is_text(one["shown"]) and len(one["shown"]) <= 200 and isinstance(one["stored"], str)
+        isinstance(one, dict) and one.keys() == {*StoredFile.__slots__}
+        and all(_FILE[name](value) for name, value in one.items()) and len(one["shown"]) <= 200
         and STORED.fullmatch(one["stored"]) is not None and may_be(one["role"], one["stored"])
-        and is_count(one["size"]) and isinstance(one["sha256"], str) and SHA256.fullmatch(one["sha256"]) is not None
     )  # fmt: skip
 
 

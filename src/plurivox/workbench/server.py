@@ -7,6 +7,7 @@ import contextlib
 import errno
 import ipaddress
 import re
+import secrets
 import socket
 import sys
 import tempfile
@@ -96,16 +97,16 @@ async def failed(request: Request, error: Exception) -> Response:
     return page(request, "error.html.j2", status=status, told=told, heading=heading, back=back)
 
 
-def application(
-    store: StudyStore, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD, local: bool = True
-) -> Starlette:
-    """Return the application that answers requests; :class:`~plurivox.workbench.guard.Guard` decides who may ask."""
-    jobs = Jobs(store)
+def guarded(
+    store: StudyStore, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD, local: bool = True
+) -> Guard:
+    """Return the application that answers requests, with the guard around it that decides who may ask."""
+    jobs, key = Jobs(store), secrets.token_urlsafe(32)
 
     @contextlib.asynccontextmanager
     async def living(app: Starlette) -> AsyncIterator[None]:
         watcher = Watcher(store, jobs)
-        app.state.bench = Bench(store, jobs, watcher, guard().key, max_upload, local)
+        app.state.bench = Bench(store, jobs, watcher, key, max_upload, local)
         watching = asyncio.create_task(watcher.run())
         try:
             yield
@@ -118,22 +119,13 @@ def application(
     routes = [Route("/assets/{name}", asset), *(route for part in parts for route in part.ROUTES)]
     handlers: dict[Any, Any] = dict.fromkeys((PlurivoxError, HTTPException, TooLargeError, OSError, Exception), failed)
     handlers[ClientDisconnect] = gone
-    return Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
+    app: Any = Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
+    return Guard(app, port, hosts, key=key, most=max_upload)
 
 
 async def gone(request: Request, error: Exception) -> Response:
     """Say nothing to a client that left in the middle of a request."""
     return Response(status_code=400)
-
-
-def guarded(
-    store: StudyStore, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD, local: bool = True
-) -> Guard:
-    """Return the application with its guard around it."""
-    found: list[Guard] = []
-    app: Any = application(store, lambda: found[0], max_upload, local)
-    found.append(Guard(app, port, hosts, most=max_upload))
-    return found[0]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import stat
 import sys
 import time
@@ -350,8 +351,7 @@ class Watcher:
         path = watch.sources[role]
         try:
             with open(path, "rb") as file, self._store.receiving(watch.study, role, Path(path).name) as upload:
-                while piece := file.read(PIECE):
-                    upload.write(piece)
+                shutil.copyfileobj(file, upload, PIECE)
                 if mark_of(path) != mark:
                     raise MovingError
         except PermissionError as error:

@@ -102,13 +102,12 @@ class SampleFile:
             raise self._wrong("the choices have not been tried equally often", place)
         rows = []
         for each in zip(*given, strict=True):
-            try:
-                found = [float(pair[0]) for pair in each]
+            try:  # they are logged as text, each with whether it is that of the greedy output
+                likelihoods = [float(pair[0]) for pair in each]
             except (TypeError, ValueError, IndexError, KeyError, OverflowError):
-                found = [math.nan]
-            if any(map(math.isnan, found)) or not math.isfinite(max(found)):
+                likelihoods = [math.nan]
+            if any(map(math.isnan, likelihoods)) or not math.isfinite(max(likelihoods)):
                 raise self._wrong("a log-likelihood is not a number", place)
-            likelihoods = found
             best = max(likelihoods)
             weights = [math.exp(one - best) for one in likelihoods]
             shares = in_order([one / sum(weights) for one in weights], order)
