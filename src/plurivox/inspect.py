@@ -194,10 +194,9 @@ class _People:
         seen = f": {output.completion[slice(*found.span)]}" if found.span else ""
         return Score(
             value={"state": found.state, "point": found.point, "distance": self._distance(item, found)},
-            answer=label_of(found.point, self.question.scale.labels),
-            explanation=f"{found.rule}{seen}",
+            answer=label_of(found.point, self.question.scale.labels), explanation=f"{found.rule}{seen}",
             reason=REASONS.get(found.state),
-        )
+        )  # fmt: skip
 
     def _distance(self, item: str, found: Reading) -> float | None:
         """Return the distance to the mode of all raters, None if the item is not rated."""

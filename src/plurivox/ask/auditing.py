@@ -294,11 +294,10 @@ def _cleaned(table: _CheckedTable) -> _CheckedTable:
     frame = frame.filter(pl.any_horizontal(pl.col(name) != "" for name in NEEDED))
     words = pl.col("correct").str.to_lowercase()
     cleaned = frame.with_columns(
-        pl.col("id").str.to_lowercase(),
-        pl.col("state").str.to_lowercase(),
+        pl.col("id").str.to_lowercase(), pl.col("state").str.to_lowercase(),
         verdict=pl.when(words.is_in(_YES)).then(True).when(words.is_in(_NO)).then(False),
         size=pl.col("weight").str.replace(",", ".", literal=True).cast(pl.Float64, strict=False),
-    )
+    )  # fmt: skip
     table = table._replace(frame=cleaned)
     if not cleaned.height:
         raise InputError("there are no rows", source=table.source, hint="Give the table that --audit wrote.")

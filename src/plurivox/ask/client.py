@@ -326,10 +326,9 @@ def _address(base_url: str, insecure: bool) -> SplitResult:
         raise InputError("the server's address must end before any ? or #", source=_without_login(url), hint=hint)
     if url.scheme == "http" and not insecure and not _is_loopback(url.hostname or ""):
         raise InputError(
-            "plain http would let anyone along the way read the key and all texts",
-            source=_without_login(url),
+            "plain http would let anyone along the way read the key and all texts", source=_without_login(url),
             hint="Use https, or add --insecure if the network is yours.",
-        )
+        )  # fmt: skip
     return url._replace(path=url.path.rstrip("/").removesuffix("/chat/completions"))
 
 

@@ -22,15 +22,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plurivox.ask.question import OWN_FIELDS, Asking, Mode, Question, Request
+from plurivox.ask.question import OWN_FIELDS, Mode, Question
 from plurivox.base.errors import DuplicateError, FileError, IdError, InputError, MissingExtraError, no_column
 from plurivox.base.files import note_input
 from plurivox.domain.attributes import COUNTED_FROM_1, id_texts, where
 from plurivox.domain.raw import to_polars
+
+if TYPE_CHECKING:
+    from plurivox.ask.rereading import RereadingPlan
+    from plurivox.ask.running import AskingPlan
 
 BUDGET = 20_000_000
 """How many characters one prompt may make in total."""
@@ -376,30 +380,6 @@ def _rendered(template: str, values: Mapping[str, Any], name: str) -> str:
 # What a run will ask: all combinations of models, prompts, items and repetitions, one after the other.
 
 
-class Planned(Protocol):
-    """What a run takes: a question, and all requests, one after the other."""
-
-    @property
-    def question(self) -> Asking:
-        """How answers are to be read."""
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The names of all models that are asked."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def fields(self) -> Mapping[str, Any] | None:
-        """The extra fields of every request, which all answers of a model in a store share; None if they need not."""
-
-    def about(self) -> dict[str, Any]:
-        """Return what a store of the answers holds about them."""
-
-    def requests(self) -> Iterator[Request]:
-        """Yield every request."""
-
-
 def items_of(
     frame: Any, *, item: str = "item", text: str = "text", source: str = "items"
 ) -> tuple[pl.Series, pl.Series]:
@@ -432,7 +412,7 @@ def check_models(models: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def same_fields(plan: Planned, known: Iterable[tuple[str, Mapping[str, Any]]], source: str) -> None:
+def same_fields(plan: AskingPlan | RereadingPlan, known: Iterable[tuple[str, Mapping[str, Any]]], source: str) -> None:
     """Raise if a store has a model's answers to requests with other fields, which must not be mixed with the plan's.
 
     Parameters

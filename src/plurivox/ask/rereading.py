@@ -279,7 +279,7 @@ def read_by_model(
     path = Path(store)
     found = SecondReading(path, path.with_name(f"{path.stem}.reader{path.suffix}"))
     with Store.read(store) as opened:
-        plan = _Plan(opened, Choice(Question.from_about(opened.about, opened.path)), name, base_url, params)
+        plan = RereadingPlan(opened, Choice(Question.from_about(opened.about, opened.path)), name, base_url, params)
         found.n = len(plan)
         if not found.n:
             return found
@@ -294,7 +294,7 @@ def read_by_model(
     return found
 
 
-class _Plan:
+class RereadingPlan:
     """One request for each answer with a text that the rules cannot read."""
 
     def __init__(self, store: Store, choice: Choice, model: str, base_url: str, params: Mapping[str, Any]) -> None:
@@ -326,7 +326,7 @@ class _Plan:
         return (request for _, request in self.pairs())
 
 
-def _changes(plan: _Plan, found: SecondReading) -> list[Change]:
+def _changes(plan: RereadingPlan, found: SecondReading) -> list[Change]:
     """Return the readings from the replies, and count the outcomes."""
     n = len(plan.question.question.scale)
     with Store.read(found.replies) as replies:

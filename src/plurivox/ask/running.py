@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plurivox.ask.client import AskFailed, ChatServer, ModelGone, shown_address
-from plurivox.ask.prompts import Example, Planned, Prompt, check_models, items_of, same_fields
+from plurivox.ask.prompts import Example, Prompt, check_models, items_of, same_fields
 from plurivox.ask.question import (
     MODES,
     Mode,
@@ -33,6 +33,9 @@ from plurivox.ask.question import (
 from plurivox.ask.store import Store
 from plurivox.ask.wire import LONG, TOP, Scrubber
 from plurivox.base.errors import InputError, PlurivoxError
+
+if TYPE_CHECKING:
+    from plurivox.ask.rereading import RereadingPlan
 
 DEFAULT_SERVER = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -178,9 +181,9 @@ def run(
 
 
 def carry_out(
-    plan: Planned, store: str | os.PathLike[str], *, base_url: str, key_variable: str, concurrency: int,
-    rate: float | None, timeout: float, attempts: int, max_requests: int | None, durable: bool, insecure: bool,
-    progress: Told | None,
+    plan: AskingPlan | RereadingPlan, store: str | os.PathLike[str], *, base_url: str, key_variable: str,
+    concurrency: int, rate: float | None, timeout: float, attempts: int, max_requests: int | None, durable: bool,
+    insecure: bool, progress: Told | None,
 ) -> Asked:  # fmt: skip
     """Ask what was planned; the parameters are those of :func:`run`."""
     key = key_for(base_url, key_variable, plan.models, plan.fields)
@@ -332,8 +335,8 @@ class _Run:
     """One run: takes requests from the plan, claims them in the store, asks, and stores."""
 
     def __init__(
-        self, plan: Planned, server: ChatServer, store: Store, asked: Asked, concurrency: int, limit: int | None,
-        told: Told | None,
+        self, plan: AskingPlan | RereadingPlan, server: ChatServer, store: Store, asked: Asked, concurrency: int,
+        limit: int | None, told: Told | None,
     ) -> None:  # fmt: skip
         self.plan, self.server, self.store, self.asked = plan, server, store, asked
         self.concurrency, self.limit, self.told = concurrency, limit, told

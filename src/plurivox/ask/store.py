@@ -227,9 +227,8 @@ class Store:
                     there, here = _told_apart(held.get(key), stated.get(key))
                     raise InputError(
                         f"it holds answers {_OTHER.get(key, f'with another {key}')}: {there}; now it is {here}",
-                        source=self.path,
-                        hint="Choose another file with -o, or ask as before.",
-                    )
+                        source=self.path, hint="Choose another file with -o, or ask as before.",
+                    )  # fmt: skip
             connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", known.items())
 
     def __enter__(self) -> Self:

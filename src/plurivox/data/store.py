@@ -57,10 +57,9 @@ def get(dataset: Dataset, source: Path | None = None, progress: Progress | None 
     """Put the files of a data set into the cache, from its address or from a local copy; return where they are."""
     if dataset.load is None:
         raise FileError(
-            f"{dataset.name} can be neither fetched nor loaded: {dataset.seen}",
-            source=dataset.home,
+            f"{dataset.name} can be neither fetched nor loaded: {dataset.seen}", source=dataset.home,
             hint="Get it there.",
-        )
+        )  # fmt: skip
     if source is not None:
         return _take(dataset, source)
     if not dataset.downloads:

@@ -144,8 +144,7 @@ def _environment(jinja2: Any, load: Callable[[str], str | None] | None) -> Any:
     own = jinja2.FunctionLoader(asset)
     made = jinja2.Environment(
         loader=own if load is None else jinja2.ChoiceLoader([jinja2.FunctionLoader(load), own]),
-        autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     made.globals.update(
         table_data=table_data, pictures=pictures, said_of=said_of, contents=contents, max_behind=MAX_BEHIND

@@ -264,10 +264,9 @@ def _long(file: Path, who: str, what: str) -> pl.DataFrame:
         return pl.DataFrame(rows, schema={who: pl.String, "item": pl.String, what: pl.Int64}, orient="row")
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise FileError(
-            f"it is not an object that maps names to items to whole numbers ({error})",
-            source=str(file),
+            f"it is not an object that maps names to items to whole numbers ({error})", source=str(file),
             hint="Download it again.",
-        ) from None
+        ) from None  # fmt: skip
 
 
 def alt_test_cells(folder: Path | None) -> Iterator[PublishedCell]:

@@ -121,10 +121,9 @@ class Paper:
         known = names_of(dataset(self.dataset)) if self.dataset else []
         if lacking and not any((folder / name).is_file() for name in known):
             raise FileError(
-                f"there is no file {lacking[0]}; {self.name} needs {self._needed()}",
-                source=os.fspath(folder),
+                f"there is no file {lacking[0]}; {self.name} needs {self._needed()}", source=os.fspath(folder),
                 hint=self._hint(),
-            )
+            )  # fmt: skip
         return folder
 
     def _hint(self) -> str:

@@ -302,17 +302,14 @@ def simulate(
     percentiles = strictness(trained, _rng(seed, "trained"), trained_mean, trained_sd, trained_range)
     return Simulation(
         ratings_frame=_long(world.item_ids, item, rater_ids, rater, world.labels.gather(positions), times),
-        raters=_rater_table(rater_ids, people, missing_attributes, seed),
-        items=_item_table(world, topics),
+        raters=_rater_table(rater_ids, people, missing_attributes, seed), items=_item_table(world, topics),
         trained_frame=_trained_frame(world, percentiles) if trained else None,
         answers=pl.concat([_answers(world, model, effects) for model in models]) if models else None,
         predictions=pl.concat([_predicted(world, one, spread, scale) for one in predictors]) if predictors else None,
         truth_items=pl.DataFrame({"item": world.item_ids, "severity": severity}),
-        truth_raters=pl.DataFrame(truth_raters),
-        truth_groups=_group_table(effects, members),
-        scale=scale,
+        truth_raters=pl.DataFrame(truth_raters), truth_groups=_group_table(effects, members), scale=scale,
         settings=settings,
-    )
+    )  # fmt: skip
 
 
 def _rng(seed: int, part: str, key: str | int | None = None) -> np.random.Generator:

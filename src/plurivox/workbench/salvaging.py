@@ -19,7 +19,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -291,34 +291,23 @@ _PIECE = 1 << 20
 _LEFT = "It was left as it is."
 
 
-@dataclass(frozen=True)
-class StudyManifest:
-    """What is known about a study; ``looks`` are the data whose tests were looked at, and when, if it was watched."""
-
-    name: str
-    created: float
-    reading: dict[str, Any]
-    asked: dict[str, Any]
-    files: tuple[StoredFile, ...]
-    notes: dict[str, str]
-    planned: int | None
-    expected: int | None
-    looks: dict[str, float]
-    revision: int
+_PARTS = ("name", "created", "reading", "asked", "files", "notes", "planned", "expected", "looks", "revision")
+"""What a manifest holds; ``looks`` are the data whose tests were looked at, and when, if the study was watched."""
 
 
 def text_of(study: StudyRecord, notes: Mapping[str, str], watch: Mapping[str, Any],
             looks: Mapping[str, float]) -> str:  # fmt: skip
     """Return the manifest of a study; a packed study that it uses is not ours, and not in it."""
-    told = StudyManifest(
-        study.name, study.created, study.reading, study.asked,
-        tuple(file for file in study.files.values() if not file.linked), dict(notes),
-        watch.get("planned"), watch.get("expected"), dict(looks), study.revision,
-    )  # fmt: skip
-    return json.dumps({"kind": KIND, "version": VERSION, **asdict(told)}, ensure_ascii=False, indent=1) + "\n"
+    told = {
+        "name": study.name, "created": study.created, "reading": study.reading, "asked": study.asked,
+        "files": [asdict(file) for file in study.files.values() if not file.linked], "notes": dict(notes),
+        "planned": watch.get("planned"), "expected": watch.get("expected"), "looks": dict(looks),
+        "revision": study.revision,
+    }  # fmt: skip
+    return json.dumps({"kind": KIND, "version": VERSION, **told}, ensure_ascii=False, indent=1) + "\n"
 
 
-def read_manifest(folder: Path, study: str) -> StudyManifest:
+def read_manifest(folder: Path, study: str) -> dict[str, Any]:
     """Return what the folder of a study says about it, if it is one that we can have written and its files are there.
 
     Raises
@@ -335,7 +324,6 @@ def read_manifest(folder: Path, study: str) -> StudyManifest:
     problem = _problem_with(told)
     if problem is not None:
         raise _wrong(home / MANIFEST, problem)
-    known = {one.name: told[one.name] for one in fields(StudyManifest)}
     files = tuple(StoredFile(**one) for one in told["files"])
     for file in files:
         path = home / "inputs" / file.stored
@@ -345,7 +333,7 @@ def read_manifest(folder: Path, study: str) -> StudyManifest:
             size += len(piece)
         if (size, digest.hexdigest()) != (file.size, file.sha256):
             raise _wrong(path, f"it is not the file that {MANIFEST} names: its size or checksum differs")
-    return StudyManifest(**{**known, "files": files})
+    return {**told, "files": files}
 
 
 def names_file(path: Path, stored: str, revision: int) -> bool:
@@ -380,7 +368,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def _problem_with(told: Mapping[str, Any]) -> str | None:
     """Return which part of a manifest is not one that we write, None if all are."""
-    if not told.keys() >= {one.name for one in fields(StudyManifest)}:
+    if not told.keys() >= {*_PARTS}:
         return "a part of it is missing"
     files, notes, looks = told["files"], told["notes"], told["looks"]
     if not is_count(told["revision"]):
@@ -472,14 +460,14 @@ def adopt(store: StudyStore) -> list[str]:
             told += [f"{STUDIES}/{study} was not taken in: {error}"] if study in new else []
             continue
         listed = known.get(study)
-        if listed is not None and listed.revision > found.revision:
+        if listed is not None and listed.revision > found["revision"]:
             continue
         with store.changing() as base:
             _take(base, study, found)
         if listed is None:
-            taken.append(found.name)
+            taken.append(found["name"])
         elif store.study(study).files != listed.files:
-            told.append(f"files of {found.name} were no longer in the list of studies, and were taken in again")
+            told.append(f"files of {found['name']} were no longer in the list of studies, and were taken in again")
     if taken:
         told.insert(
             0, f"{len(taken):,} {'study was' if len(taken) == 1 else 'studies were'} taken in: {few(taken, SHOWN)}"
@@ -487,18 +475,26 @@ def adopt(store: StudyStore) -> list[str]:
     return told
 
 
-def _take(base: sqlite3.Connection, study: str, found: StudyManifest) -> None:
+def _take(base: sqlite3.Connection, study: str, found: Mapping[str, Any]) -> None:
     """Add what is not there yet; a file that grows is no longer watched, but looks at its tests count."""
-    row = (study, found.name, found.created, time.time(), json.dumps(found.reading), json.dumps(found.asked), 0)
+    row = (
+        study,
+        found["name"],
+        found["created"],
+        time.time(),
+        json.dumps(found["reading"]),
+        json.dumps(found["asked"]),
+        0,
+    )
     base.execute("insert or ignore into studies values (?, ?, ?, ?, ?, ?, ?)", row)
     base.execute("insert or ignore into ours values (?, '')", (study,))
-    for one in found.files:
+    for one in found["files"]:
         line = "insert or replace into files values (?, ?, ?, ?, ?, ?)"
         base.execute(line, (study, one.role, one.shown, one.stored, one.size, one.sha256))
         base.execute("insert or ignore into ours values (?, ?)", (study, one.stored))
-    for place, text in found.notes.items():
+    for place, text in found["notes"].items():
         base.execute("insert or ignore into notes values (?, ?, ?, ?)", (study, place, text, time.time()))
-    if found.planned is not None:
-        base.execute("insert or ignore into watches values (?, 0, ?, ?)", (study, found.planned, found.expected))
-        for data, at in found.looks.items():
+    if found["planned"] is not None:
+        base.execute("insert or ignore into watches values (?, 0, ?, ?)", (study, found["planned"], found["expected"]))
+        for data, at in found["looks"].items():
             base.execute("insert or ignore into looks values (?, ?, ?)", (study, data, at))
