@@ -318,7 +318,16 @@ class Prompt:
             ],
             "answer_with": _ANSWER[self.mode],
         }
-        user = _rendered(self.template, values, self.name)
+        try:
+            user = rendered(self.template, values)
+        except MissingExtraError:
+            raise
+        except Exception as error:  # whatever somebody else's template can raise
+            raise InputError(
+                f"the template of the prompt {self.name!r} cannot be used ({str(error) or type(error).__name__})",
+                hint="It knows question, options (letter, label, description), text, persona, examples and "
+                "answer_with.",
+            ) from None
         if self.raw:  # with every blank, except the end of the file's last line
             return ({"role": "user", "content": user.removesuffix("\n")},)
         return ({"role": "system", "content": SYSTEM}, {"role": "user", "content": user.strip()})
@@ -361,18 +370,6 @@ def _own(path: str, needed: Sequence[str]) -> str:
                 f"the template never uses {name}", source=path, hint=f"Write {{{{ {name} }}}} where it belongs."
             )
     return template
-
-
-def _rendered(template: str, values: Mapping[str, Any], name: str) -> str:
-    try:
-        return rendered(template, values)
-    except MissingExtraError:
-        raise
-    except Exception as error:  # whatever somebody else's template can raise
-        raise InputError(
-            f"the template of the prompt {name!r} cannot be used ({str(error) or type(error).__name__})",
-            hint="It knows question, options (letter, label, description), text, persona, examples and answer_with.",
-        ) from None
 
 
 # Planning -------------------------------------------------------------------------------------------------------------

@@ -110,7 +110,9 @@ class Paper:
         """Return the folder with the files; raise an error if it lacks one."""
         if data is not None and not self.files:
             raise InputError(f"{self.name} needs no data: it simulates them", hint="Leave out --data (data=).")
-        folder = in_catalogue(self) if data is None else Path(os.fspath(data))
+        folder = None if data is None else Path(os.fspath(data))
+        if data is None and self.dataset and is_held(dataset(self.dataset)):  # the catalogue has them on this machine
+            folder = folder_of(dataset(self.dataset))
         if folder is None:
             if self.files and not self.without:
                 raise InputError(f"{self.name} needs {self._needed()}", hint=self._hint())
@@ -132,13 +134,6 @@ class Paper:
 
     def _needed(self) -> str:
         return f"{' and '.join(self.files)} of {self.origin}"
-
-
-def in_catalogue(paper: Paper) -> Path | None:
-    """Return where the catalogue of data sets keeps a paper's files on this machine, None if it does not have them."""
-    if not paper.dataset or not is_held(dataset(paper.dataset)):
-        return None
-    return folder_of(dataset(paper.dataset))
 
 
 def published(name: str) -> pl.DataFrame:

@@ -335,7 +335,8 @@ def python_lines(
     if function == "write_report":
         lines.append(_call("pv.write_report", ["'report.html'", "ratings"], own))
     else:
-        lines += [_call(f"found = pv.{function}", ["ratings", *given_arguments(given)], own), "print(found.findings())"]
+        item = [repr(value) for name, value in given.items() if name == "item"]
+        lines += [_call(f"found = pv.{function}", ["ratings", *item], own), "print(found.findings())"]
     return "\n".join(lines)
 
 
@@ -348,11 +349,6 @@ def _weighted(reading: ReadingSettings, files: Mapping[str, str]) -> list[str]:
         lines = ["from plurivox.read.population import read_population"]
         file = f"read_population({file}, encoding={reading.encoding!r})"
     return [*lines, _call("ratings = ratings.weighted", [file], reading.weighting())]
-
-
-def given_arguments(given: Mapping[str, str]) -> list[str]:
-    """Return a function's positional arguments other than ratings."""
-    return [repr(value) for name, value in given.items() if name == "item"]
 
 
 def _inputs(

@@ -69,25 +69,23 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     lens = lens_named(asked["lens"])
     result = answer_of(desk, lens, asked)
     document = document_of(result, {}, lens=lens)
-    blocks: list[Block] = [*_chart(lens, result)]
+    blocks: list[Block] = []
+    chart = chart_of(lens.name).__name__ if lens.name in OF_LENSES else ""
+    if hasattr(plots, f"{chart}_data") and getattr(plots, f"{chart}_data")(result).height:
+        blocks.append(drawn(chart, result, f"{lens.name}-chart", lens.question.removesuffix("."), lens.question, ""))
     for at, view in enumerate(document.tables):
         blocks += shown(slug(f"{lens.name}-{at}"), view, most=MOST_ROWS)
     blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
     findings = [replace(one, fact=not (one.said.claim or one.said.standing)) for one in findings]  # also of models
     said = [Prose(text) for text in document.sentences] if not findings else []
-    section = Section(lens.name, lens.question, "", [*said, *blocks], findings, _alike(desk, lens))
+    alike = desk.ratings.weights is not None and not lens.load("run").weights
+    remarks = [f"{lens.command} does not use weights: every rater counts equally."] if alike else []
+    section = Section(lens.name, lens.question, "", [*said, *blocks], findings, remarks)
     places = desk.places(_groups_asked(desk, lens, asked))
     write_text(out / "view.html", fragment(section, places, asked.get("looks", 1)))
     write_text(out / "result.json", result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
     return {"title": lens.question}
-
-
-def _alike(desk: Desk, lens: Lens) -> list[str]:
-    """Say that raters count equally in a lens, if they are weighted elsewhere."""
-    if desk.ratings.weights is None or lens.load("run").weights:
-        return []
-    return [f"{lens.command} does not use weights: every rater counts equally."]
 
 
 def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
@@ -107,14 +105,6 @@ def _groups_asked(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> dict[str,
     axes = [axis for axis in getattr(settings, "by", ()) if not any(map(names_raters, axis))]
     described = describe(desk.ratings, axes) if axes and desk.ratings.has_raters else None
     return {} if described is None else {one.name: [group.name for group in one.groups] for one in described.axes}
-
-
-def _chart(lens: Lens, result: Any) -> Iterator[Block]:
-    """Yield the chart that the command of a lens draws, where it has one."""
-    if lens.name in OF_LENSES:
-        chart = chart_of(lens.name).__name__
-        if hasattr(plots, f"{chart}_data") and getattr(plots, f"{chart}_data")(result).height:
-            yield drawn(chart, result, f"{lens.name}-chart", lens.question.removesuffix("."), lens.question, "")
 
 
 # A group --------------------------------------------------------------------------------------------------------------

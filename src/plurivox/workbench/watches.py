@@ -329,8 +329,12 @@ class Watcher:
 
     async def _look(self, watch: Watch) -> None:
         """Read files that have changed, and are the same as at the last check."""
-        if not self.watches.arrivals(watch.study):
-            await self._begin(watch)
+        if not self.watches.arrivals(watch.study):  # what the study contains now, to report changes later
+            study = self._store.study(watch.study)
+            look = await self._told(study)
+            said = {"problem": look["problem"]} if look["problem"] else summary(look)
+            self.watches.settle(watch, {}, {}, {**said, "data": data_of(study.files)})
+            self._listeners.tell(watch.study, CHANGED)
         marks = await asyncio.to_thread(lambda: {role: mark_of(path) for role, path in watch.sources.items()})
         before, self._seen[watch.study] = self._seen.get(watch.study), marks
         new = {role: mark for role, mark in marks.items() if mark != watch.marks[role]}
@@ -357,14 +361,6 @@ class Watcher:
         except PermissionError as error:
             raise _unreadable(path, error) from None
         return upload.stored
-
-    async def _begin(self, watch: Watch) -> None:
-        """Note what the study contains now, to report changes later."""
-        study = self._store.study(watch.study)
-        look = await self._told(study)
-        said = {"problem": look["problem"]} if look["problem"] else summary(look)
-        self.watches.settle(watch, {}, {}, {**said, "data": data_of(study.files)})
-        self._listeners.tell(watch.study, CHANGED)
 
     async def _read(self, watch: Watch, marks: Mapping[str, str], files: Mapping[str, StoredFile]) -> bool:
         """Find out what new files contain; return whether they are kept."""
