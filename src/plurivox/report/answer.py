@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from plurivox.base.wording import counted, in_words, listed
 from plurivox.infer.merging import merged
@@ -186,11 +186,16 @@ class Sentence(NamedTuple):
     claim: bool
 
 
-def said_of(section: Section) -> dict[str, Sequence[Any]]:
-    """Sort what a section found: claims first, then what holds for all raters, then what is open.
+class Said(NamedTuple):
+    """The first sentences of a section, weak signals, and every finding in full if there are more than the first."""
 
-    Returns the first sentences, weak signals, and every finding in full if there are more than the first.
-    """
+    first: Sequence[Sentence]
+    weak: Sequence[str]
+    every: Sequence[Sentence]
+
+
+def said_of(section: Section) -> Said:
+    """Sort what a section found: claims first, then what holds for all raters, then what is open."""
     every = [one.said for one in section.findings]
     claims = [one for one in every if one.claim]
     first = [
@@ -207,8 +212,7 @@ def said_of(section: Section) -> dict[str, Sequence[Any]]:
     weak = [one.text for one in every if one.standing == "weak"]
     shown = {sentence.text for sentence in first[:FIRST]} | set(weak)
     hidden = any(one.text not in shown for one in every)
-    in_full = [Sentence(one.text, one.claim) for one in every] if hidden else []
-    return {"first": first[:FIRST], "weak": weak, "every": in_full}
+    return Said(first[:FIRST], weak, [Sentence(one.text, one.claim) for one in every] if hidden else [])
 
 
 def contents(blocks: Sequence[Block]) -> str:
