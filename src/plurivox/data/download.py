@@ -187,9 +187,7 @@ def _copy(
             raise _Cut(str(error) or type(error).__name__) from None
         if not chunk:
             break
-        rest = memoryview(chunk)
-        while rest:  # the file is not buffered, and may accept less at once
-            rest = rest[file.write(rest) :]
+        _write(file, chunk)
         done += len(chunk)
         if done > largest:
             raise _too_large(address, largest)
@@ -197,6 +195,13 @@ def _copy(
             progress(name, done, max(total or 0, done))
     if total is not None and done != total:
         raise _Cut(f"{done:,} of {total:,} bytes")
+
+
+def _write(file: IO[bytes], chunk: bytes) -> None:
+    """Write all of it: the file is not buffered, and may accept less at once."""
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def _too_large(address: str, largest: int) -> DownloadError:
