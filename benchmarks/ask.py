@@ -22,7 +22,7 @@ import openai
 import polars as pl
 
 from plurivox import Scale, ask
-from plurivox.ask.planning import AskingPlan
+from plurivox.ask.running import AskingPlan
 
 CONCURRENCY, REQUESTS, ITEMS = 32, 3000, 100_000
 QUESTION = ask.Question(Scale(["never", "sometimes", "always"]), "How often is this right?")

@@ -380,7 +380,7 @@ def test_a_report_says_what_it_replaces(
     study: Path, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("vl_convert")
-    monkeypatch.setattr("plurivox.report.printing.BROWSERS", ())
+    monkeypatch.setattr("plurivox.report.render.BROWSERS", ())
     monkeypatch.setattr("plurivox.report.build.lenses", list)
     asked = ("report", study / "ratings.csv", "--by", "gender", *QUICK, "--summary", "-o", tmp_path / "r.html")
     assert program(*asked) == 0

@@ -667,7 +667,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
         "base/files.py", "base/folders.py", "engine/pool.py", "ask/database.py", "models/predictor.py",
         "cli/running.py", "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "read/opening.py",
         "read/excel.py",  # a ZIP in memory
-        "report/printing.py",  # in a temporary folder, for Chromium
+        "report/render.py",  # in a temporary folder, for Chromium
         "domain/code.py",  # files without a name
         "workbench/base.py", "workbench/store.py",  # a lock, and what replacing has made
         "workbench/salvaging.py",  # puts a new SQLite file in the place of a damaged one
@@ -688,17 +688,17 @@ def test_every_output_goes_through_the_one_writer() -> None:
 def test_every_input_is_noted_where_it_is_opened() -> None:
     """A module that opens files to read notes them, or reads only what plurivox itself wrote or ships."""
     own = {
-        "engine/pool.py", "report/render.py", "ask/database.py", "cli/running.py",
+        "engine/pool.py", "ask/database.py", "cli/running.py",
+        "report/render.py",  # its templates, and what Chromium made
         "base/folders.py", "base/files.py",
         "report/build.py",  # digests of what was read before
-        "report/printing.py",  # what Chromium made
         "ask/auditing.py", "ask/read_answers.py",  # only look; what they look at is then read by others
         "ask/logs/lm_eval.py",  # the name of a model from beside what was read
         "actions/curate/files.py",  # looks whether an output is its own
         "read/tables.py", "read/members.py",  # look again at what intake/opening opened
         "read/excel.py",  # opens what is in a file that is open
         "simulation/files.py",  # opens to write
-        "reproduce/record.py",  # tables that are shipped
+        "reproduce/record.py", "data/sets.py", "workbench/forms.py",  # tables and texts that are shipped
         "read/packed/folder.py", "read/packed/packing.py", "read/packed/making.py",  # what they wrote
         "read/packed/stored.py",  # a secret, which it wrote
         "engine/run.py",  # what they wrote, and write over
@@ -706,7 +706,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself
         "workbench/making.py", "workbench/jobs.py", "workbench/runs.py", "workbench/api.py",  # what it wrote
         "workbench/bench.py", "workbench/server.py", "workbench/store.py", "workbench/base.py",
-        "workbench/records.py", "workbench/salvaging.py", "workbench/adopting.py",
+        "workbench/records.py", "workbench/salvaging.py",
         "workbench/uploads.py",  # only looks; whoever computes reads it with the others
         "workbench/watches.py",  # copies what grows, before anybody reads it
         "cli/report.py",  # opens a browser

@@ -9,11 +9,11 @@ import pytest
 
 import plurivox as pv
 from plurivox.base.errors import FileError, InputError
-from plurivox.report import printing
+from plurivox.report import render
 from support import run_cli
 
 pytest.importorskip("vl_convert")
-with_browser = pytest.mark.skipif(printing.browser() is None, reason="there is no Chromium on this machine")
+with_browser = pytest.mark.skipif(render.browser() is None, reason="there is no Chromium on this machine")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_pdf_without_a_browser_is_refused_before_anything_is_read(
     more: list[str], study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(printing, "BROWSERS", ())
+    monkeypatch.setattr(render, "BROWSERS", ())
     done = run_cli("report", "there-is-no-such-file.csv", *more)
     assert done.code == 1
     assert "a PDF needs Chromium, which is not installed on this machine. Install chromium" in done.err
@@ -62,7 +62,7 @@ def test_a_pdf_without_a_browser_is_refused_before_anything_is_read(
 def test_without_a_browser_the_summary_is_html_alone(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(printing, "BROWSERS", ())
+    monkeypatch.setattr(render, "BROWSERS", ())
     done = run_cli(*asked(study, "--summary", "-o", tmp_path / "r.html"))
     assert done.code == 0, done.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r-summary.html", "r.html"]
@@ -84,20 +84,20 @@ def test_a_browser_that_fails_leaves_nothing_half_written(
 ) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
-    monkeypatch.setattr(printing, "BROWSERS", (a_browser(tools, script),))
+    monkeypatch.setattr(render, "BROWSERS", (a_browser(tools, script),))
     target = tmp_path / "r.pdf"
     target.write_text("as it was")
     with pytest.raises(FileError, match=said):
-        printing.write_pdf(target, "<p>a page</p>")
+        render.write_pdf(target, "<p>a page</p>")
     assert target.read_text() == "as it was"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.pdf", "tools"]
 
 
 def test_a_browser_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(printing, "BROWSERS", (a_browser(tmp_path, "exec sleep 60"),))
-    monkeypatch.setattr(printing, "SECONDS", 0.2)
+    monkeypatch.setattr(render, "BROWSERS", (a_browser(tmp_path, "exec sleep 60"),))
+    monkeypatch.setattr(render, "SECONDS", 0.2)
     with pytest.raises(FileError, match=r"could not print the page: .* timed out"):
-        printing.write_pdf(tmp_path / "r.pdf", "<p>a page</p>")
+        render.write_pdf(tmp_path / "r.pdf", "<p>a page</p>")
     assert not (tmp_path / "r.pdf").exists()
 
 

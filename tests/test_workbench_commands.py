@@ -23,8 +23,7 @@ from plurivox.cli.options import CONTEXT
 from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.commands import lens_command, options_of, python_lines, report_command
-from plurivox.workbench.forms import Known, fields_of, read_form
+from plurivox.workbench.forms import Known, fields_of, lens_command, options_of, python_lines, read_form, report_command
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, read, source_of
 from support import run_cli
 from workbench_support import RATINGS

@@ -14,7 +14,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("vl_convert")
 
 from exports.label_studio import severity
-from plurivox.report.printing import browser
+from plurivox.report.render import browser
 from plurivox.workbench.store import Upload
 from workbench_support import OWN, RATINGS, add_study, send, settled
 

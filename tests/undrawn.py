@@ -14,7 +14,7 @@ from unittest import mock
 from plurivox.base.files import write_bytes
 from plurivox.plots import converting
 from plurivox.report import build
-from plurivox.report.printing import MARK
+from plurivox.report.render import MARK
 
 PDF = b"%PDF-1.4\n" + MARK
 

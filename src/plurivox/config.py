@@ -119,7 +119,12 @@ def _value(spec: Spec, value: Any, name: str) -> Any:
     if spec.name == "bins":
         _check_bins(value, name)
     if spec.name == "several":
-        _check_several(value, name)
+        for attribute, separator in value.items():
+            if not isinstance(separator, str) or not separator:
+                raise ConfigError(
+                    f"what separates the values of '{attribute}' is {shown(separator)}", source=name,
+                    hint=f'Write it as {attribute} = ";".',
+                )  # fmt: skip
     if spec.metavar == "FILE":
         return str(Path(name).parent / value)
     try:
@@ -305,15 +310,6 @@ def _check_bins(given: Mapping[str, Any], name: str) -> None:
             raise ConfigError(
                 f"the bins of '{attribute}' are {shown(bins)}", source=name,
                 hint=f"Write where each starts: {attribute} = [18, 30, 50], or {{ edges = [18, 30], labels = […] }}.",
-            )  # fmt: skip
-
-
-def _check_several(given: Mapping[str, object], name: str) -> None:
-    for attribute, separator in given.items():
-        if not isinstance(separator, str) or not separator:
-            raise ConfigError(
-                f"what separates the values of '{attribute}' is {shown(separator)}", source=name,
-                hint=f'Write it as {attribute} = ";".',
             )  # fmt: skip
 
 

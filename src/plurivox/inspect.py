@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.ask.database import label_of
-from plurivox.ask.planning import items_of
-from plurivox.ask.prompts import Example, Prompt
+from plurivox.ask.prompts import Example, Prompt, items_of
 from plurivox.ask.question import Question, as_shown, read_reply
 from plurivox.base.errors import InputError, MissingExtraError
 from plurivox.domain.attributes import id_texts
 from plurivox.domain.axis import MIN_GROUP_SIZE, Axis, By, withholding
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.reader import Reading
 from plurivox.domain.scale import text_of
 from plurivox.infer.grouping import axes_of, each_axis, raters_who_rated
 from plurivox.statistics.alignment import ada_met, ada_met_answered
@@ -192,19 +190,14 @@ class _People:
         order = range(len(self.question.scale))
         refusal = "content filter" if output.choices and output.stop_reason == "content_filter" else ""
         found = read_reply(output.completion, refusal, as_shown(self.question, order), order)
+        # The distance to the mode of all raters; there is none if the item is not rated.
+        distance = ada_met(self.votes[[self.places[item]]], [found.point]) if self.targets(item) else None
         seen = f": {output.completion[slice(*found.span)]}" if found.span else ""
         return Score(
-            value={"state": found.state, "point": found.point, "distance": self._distance(item, found)},
-            answer=label_of(found.point, self.question.scale.labels),
-            explanation=f"{found.rule}{seen}",
+            value={"state": found.state, "point": found.point, "distance": distance},
+            answer=label_of(found.point, self.question.scale.labels), explanation=f"{found.rule}{seen}",
             reason=REASONS.get(found.state),
-        )
-
-    def _distance(self, item: str, found: Reading) -> float | None:
-        """Return the distance to the mode of all raters, None if the item is not rated."""
-        if not self.targets(item):
-            return None
-        return ada_met(self.votes[[self.places[item]]], [found.point])
+        )  # fmt: skip
 
     def compared(self, answers: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, float]:
         """Return the metrics of answers, each with its item."""

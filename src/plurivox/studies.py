@@ -74,14 +74,10 @@ class ResponsivenessStudy:
 
     def statements(self) -> list[Statement]:
         """Return what matters as statements, none of which claims a difference."""
-        return told(self._said())
+        return told(self.findings())
 
     def findings(self) -> list[str]:
-        """Return what the patterns do, one sentence each."""
-        return self._said()
-
-    def _said(self) -> list[str]:
-        """Return what the patterns do to MPA, WRA and the metrics beside them, in sentences."""
+        """Return what the patterns do to MPA, WRA and the metrics beside them, one sentence each."""
         return [
             _sentence(self, pattern, top)
             for top in self.settings["tops"]
@@ -237,12 +233,9 @@ class SoftStudy:
 
 @checked
 def soft(
-    *,
-    counts: Sequence[int] = COUNTS,
-    predictions: Mapping[str, Sequence[float]] | None = None,
-    factors: Sequence[int] = FACTORS,
-    prior: float = 1.0,
-) -> SoftStudy:
+    *, counts: Sequence[int] = COUNTS, predictions: Mapping[str, Sequence[float]] | None = None,
+    factors: Sequence[int] = FACTORS, prior: float = 1.0,
+) -> SoftStudy:  # fmt: skip
     """Score predictions against the same shares of increasing numbers of ratings.
 
     By default these are the counts 1, 2, 4, 2, 1 times 1, 2, 4 and 10, and the two predictions of Figure 1 of Magnani

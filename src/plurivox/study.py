@@ -9,22 +9,12 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from plurivox.base.arguments import check_fields, check_given, checked, kinds_of
 from plurivox.base.errors import SelectionError
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
-
-
-class ResultCache(Protocol):
-    """Where results outlive a process: by the name of the question, its settings and its inputs."""
-
-    def load(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Any:
-        """Return a result, or None if there is none."""
-
-    def save(self, name: str, settings: Any, inputs: Mapping[str, Any], result: Any) -> None:
-        """Keep a result."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +30,8 @@ class Study:
     how
         How work is run, and where progress is reported.
     kept
-        Where results are kept beyond this process, see :class:`ResultCache`; None if nowhere.
+        Where results outlive this process, None if nowhere: ``load(name, settings, inputs)`` returns a result by the
+        name of its question, or None if there is none, and ``save(name, settings, inputs, result)`` keeps one.
 
     Examples
     --------

@@ -44,15 +44,6 @@ Stratum = tuple[str, str]
 """A rule and a model."""
 
 
-class _DrawnPlace(NamedTuple):
-    """The place of an answer in its state: by rule, model, and a number derived from seed and key."""
-
-    rule: str
-    model: str
-    number: bytes
-    key: str
-
-
 def draw_audit(store: str | os.PathLike[str], n: int, seed: int = 0) -> pl.DataFrame:
     """Draw a sample of answers into a table for a person to check.
 
@@ -91,18 +82,19 @@ def draw_audit(store: str | os.PathLike[str], n: int, seed: int = 0) -> pl.DataF
 
 def _drawn(opened: Store, n: int, seed: int) -> dict[str, float]:
     """Return the weight of each answer that is drawn, by its key."""
-    places: dict[str, list[_DrawnPlace]] = {}
+    # The place of an answer in its state is by rule, model, and a number derived from seed and key.
+    places: dict[str, list[tuple[str, str, bytes, str]]] = {}
     for one in opened.each():
         if one.reading.state in CHECKED_STATES:
-            place = _DrawnPlace(one.reading.rule or "", one.model, _number(seed, one.key), one.key)
+            place = (one.reading.rule or "", one.model, _number(seed, one.key), one.key)
             places.setdefault(one.reading.state, []).append(place)
     weights: dict[str, float] = {}
     for state, share in shares({state: len(found) for state, found in places.items()}, n).items():
         found = sorted(places[state])
-        chance = chances(Counter((place.rule, place.model) for place in found), share)
-        each = np.array([chance[place.rule, place.model] for place in found])
+        chance = chances(Counter((rule, model) for rule, model, *_ in found), share)
+        each = np.array([chance[rule, model] for rule, model, *_ in found])
         for at in _systematic(each, int.from_bytes(_number(seed, state)[:4]) / 2**32):
-            weights[found[at].key] = 1 / float(each[at])
+            weights[found[at][-1]] = 1 / float(each[at])
     return weights
 
 
@@ -302,11 +294,10 @@ def _cleaned(table: _CheckedTable) -> _CheckedTable:
     frame = frame.filter(pl.any_horizontal(pl.col(name) != "" for name in NEEDED))
     words = pl.col("correct").str.to_lowercase()
     cleaned = frame.with_columns(
-        pl.col("id").str.to_lowercase(),
-        pl.col("state").str.to_lowercase(),
+        pl.col("id").str.to_lowercase(), pl.col("state").str.to_lowercase(),
         verdict=pl.when(words.is_in(_YES)).then(True).when(words.is_in(_NO)).then(False),
         size=pl.col("weight").str.replace(",", ".", literal=True).cast(pl.Float64, strict=False),
-    )
+    )  # fmt: skip
     table = table._replace(frame=cleaned)
     if not cleaned.height:
         raise InputError("there are no rows", source=table.source, hint="Give the table that --audit wrote.")

@@ -125,17 +125,9 @@ class ChatServer:
     """
 
     def __init__(
-        self,
-        base_url: str,
-        key: str,
-        *,
-        timeout: float = 120.0,
-        attempts: int = 6,
-        rate: float | None = None,
-        insecure: bool = False,
-        backoff: float = 1.0,
-        rng: random.Random | None = None,
-    ) -> None:
+        self, base_url: str, key: str, *, timeout: float = 120.0, attempts: int = 6, rate: float | None = None,
+        insecure: bool = False, backoff: float = 1.0, rng: random.Random | None = None,
+    ) -> None:  # fmt: skip
         url = _address(base_url, insecure)
         key = key.strip()
         if not (key.isascii() and key.isprintable()):
@@ -254,17 +246,14 @@ class ChatServer:
                 return _Problem(f"the server at {self.address} could not be reached")
             return _Problem(f"the server did not answer within {self.timeout:g} s")
         except (self._openai.OpenAIError, OSError, Unwanted) as error:
-            return self._connection_problem(error)
+            cause = error.__cause__ or error
+            if isinstance(cause, Unwanted):
+                return _Problem(str(cause), final=cause.final)
+            if "Connect" in type(cause).__name__:
+                return _Problem(f"the server at {self.address} could not be reached", self._shorten(cause))
+            return _Problem("the connection was lost")
         outcome = self._read(text, str(body["model"]))
         return replace(outcome, seconds=_now() - start) if isinstance(outcome, Reply) else outcome
-
-    def _connection_problem(self, error: BaseException) -> _Problem:
-        cause = error.__cause__ or error
-        if isinstance(cause, Unwanted):
-            return _Problem(str(cause), final=cause.final)
-        if "Connect" in type(cause).__name__:
-            return _Problem(f"the server at {self.address} could not be reached", self._shorten(cause))
-        return _Problem("the connection was lost")
 
     def _read(self, text: str, model: str) -> Reply | _Problem:
         """Read a reply with status 200, which may still be wrong."""
@@ -283,18 +272,12 @@ class ChatServer:
             return _Problem("the server's answer contained no choices")
         if max(len(reply.text), len(reply.refusal)) > LONGEST_TEXT:
             return _Problem(f"the answer has more than {LONGEST_TEXT:,} characters", final=True)
-        return self._clean(reply)
-
-    def _clean(self, reply: Reply) -> Reply:
-        """Remove secrets from everything that a server wrote, now that it is decoded; messages about it are short."""
+        # Secrets go from everything that a server wrote, now that it is decoded; messages about it are short.
         return replace(
-            reply,
-            text=self._scrub(reply.text),
-            refusal=self._scrub(reply.refusal),
-            finish=self._shorten(reply.finish),
-            version=self._shorten(reply.version),
+            reply, text=self._scrub(reply.text), refusal=self._scrub(reply.refusal),
+            finish=self._shorten(reply.finish), version=self._shorten(reply.version),
             top=tuple((self._scrub(token), p) for token, p in reply.top),
-        )
+        )  # fmt: skip
 
     def _status_problem(self, status: int, body: Any, model: str, headers: Mapping[str, str]) -> Reply | _Problem:
         """Say what a status means."""
@@ -343,10 +326,9 @@ def _address(base_url: str, insecure: bool) -> SplitResult:
         raise InputError("the server's address must end before any ? or #", source=_without_login(url), hint=hint)
     if url.scheme == "http" and not insecure and not _is_loopback(url.hostname or ""):
         raise InputError(
-            "plain http would let anyone along the way read the key and all texts",
-            source=_without_login(url),
+            "plain http would let anyone along the way read the key and all texts", source=_without_login(url),
             hint="Use https, or add --insecure if the network is yours.",
-        )
+        )  # fmt: skip
     return url._replace(path=url.path.rstrip("/").removesuffix("/chat/completions"))
 
 

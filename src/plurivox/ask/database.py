@@ -6,11 +6,13 @@ import contextlib
 import json
 import os
 import platform
+import re
 import secrets
 import shlex
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -22,6 +24,7 @@ from plurivox.base.files import note_input
 from plurivox.domain.reader import Reading
 from plurivox.read.opening import ANSWERS
 
+_FILE = resources.files("plurivox.ask") / "answers.sql"
 VERSION = 1
 """The version of the tables."""
 SMALLEST = 511
@@ -29,24 +32,9 @@ SMALLEST = 511
 WAIT = 30.0
 """How many seconds to wait for another process that writes."""
 
-SCHEMA = f"""
-BEGIN;
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- a number is never given again, so that "earlier" keeps its meaning
-    host TEXT, pid INTEGER, started_ticks INTEGER, heartbeat REAL
-);
-CREATE TABLE answers (
-    key TEXT PRIMARY KEY, server TEXT, model TEXT, prompt TEXT, item TEXT, sample INTEGER, order_json TEXT,
-    messages_json TEXT, mode TEXT, params_json TEXT, state TEXT, text TEXT, refusal TEXT, point INTEGER, rule TEXT,
-    span_start INTEGER, span_end INTEGER, distribution_json TEXT, held REAL, finish TEXT, version TEXT,
-    prompt_tokens INTEGER, completion_tokens INTEGER, attempts INTEGER, seconds REAL, error TEXT, asked_at TEXT,
-    run INTEGER
-);
-PRAGMA application_id = {ANSWERS};
-PRAGMA user_version = {VERSION};
-COMMIT;
-"""
+SQL = dict(re.findall(r"-- name: (\w+)\n(.*?)\n(?=\n--|\Z)", _FILE.read_text(encoding="utf-8"), re.DOTALL))
+"""The tables, and questions to them, by their names."""
+SCHEMA = f"BEGIN;\n{SQL['tables']}\nPRAGMA application_id = {ANSWERS};\nPRAGMA user_version = {VERSION};\nCOMMIT;\n"
 
 
 class StoreError(PlurivoxError):
@@ -199,16 +187,6 @@ _UNSOUND = f"length(CAST(asked_at AS BLOB)) = 25 AND NOT asked_at GLOB '{_DATE}*
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB})
 
 
-class Salvaged(NamedTuple):
-    """What could be read, as a store that lives as long as its connection, and what could not."""
-
-    connection: sqlite3.Connection
-    n_read: int
-    n_lost: int
-    sure: bool  # whether exactly this many are lost, not at most
-    knows_question: bool
-
-
 def damage_in(connection: sqlite3.Connection) -> str:
     """Return what is wrong with a file, mostly in SQLite's words; empty if nothing.
 
@@ -227,8 +205,12 @@ def damage_in(connection: sqlite3.Connection) -> str:
     return f"{wrong} answers are not as they were stored" if wrong else ""
 
 
-def salvage(damaged: sqlite3.Connection) -> Salvaged:
-    """Copy all that can be read into a database that is deleted when it is closed."""
+def salvage(damaged: sqlite3.Connection) -> tuple[sqlite3.Connection, int, int, bool, bool]:
+    """Copy all that can be read into a database that is deleted when it is closed.
+
+    Returns its connection, how many answers were read, how many were lost and whether that is sure or the most that can
+    be lost, and whether what was asked is known.
+    """
     copy = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     copy.executescript(SCHEMA)
     copy.execute("BEGIN")
@@ -247,7 +229,7 @@ def salvage(damaged: sqlite3.Connection) -> Salvaged:
     copy.execute("INSERT INTO sqlite_sequence SELECT 'runs', max(run) FROM answers")
     copy.execute("COMMIT")
     ((n_read,),) = copy.execute("SELECT count(*) FROM answers")
-    return Salvaged(copy, n_read, len(numbers) - n_read if sure else n_lost, sure, knows_question)
+    return copy, n_read, len(numbers) - n_read if sure else n_lost, sure, knows_question
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
@@ -302,24 +284,6 @@ def _rows(damaged: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[tuple
 # An answer from the store, alone or as a row of a frame, and a new reading of it.
 
 
-EACH = """
-SELECT key, model, prompt, item, sample, order_json, coalesce(text, ''), coalesce(refusal, ''), state, point, rule,
-    span_start, span_end, asked_at, run
-FROM answers WHERE key > ? AND state <> 'asking' ORDER BY key LIMIT ?"""
-CHANGE = """
-UPDATE answers SET state = ?, point = ?, rule = ?, span_start = ?, span_end = ?
-WHERE key = ? AND state IS ? AND point IS ? AND rule IS ? AND span_start IS ? AND span_end IS ? AND asked_at IS ?
-    AND run IS ?"""
-
-
-FRAME = """
-SELECT model, prompt, item, sample, state, NULL, point, rule, text, NULL, distribution_json, held, finish, version,
-    prompt_tokens, completion_tokens, server, mode, params_json, order_json, error, asked_at, messages_json, span_start,
-    span_end
-FROM answers WHERE state <> 'asking' ORDER BY model, prompt, item, sample, key"""
-REFUSED = """
-SELECT model, prompt, item, sample, rule, coalesce(nullif(text, ''), refusal, '')
-FROM answers WHERE state = 'refused' ORDER BY model, prompt, item, sample, key"""
 REFUSED_COLUMNS: dict[str, Any] = {
     "model": pl.String, "prompt": pl.String, "item": pl.String, "sample": pl.Int64, "rule": pl.String,
     "text": pl.String,
@@ -353,7 +317,7 @@ class Stored(NamedTuple):
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> Self:
-        """Return the answer in a row of :data:`EACH`."""
+        """Return the answer in a row of ``each`` in :data:`SQL`."""
         key, model, prompt, item, sample, order, text, refusal, state, point, rule, start, end, *came = row
         span = None if start is None or end is None else (start, end)
         reading = Reading(state, point, rule, span)
@@ -361,22 +325,12 @@ class Stored(NamedTuple):
         return cls(key, model, prompt, item, sample, shown, text, refusal, reading, (came[0], came[1]))
 
     def read_as(self, reading: Reading) -> Change:
-        """Return the change to another reading."""
-        return Change(self.key, self.reading, self.came, reading)
+        """Return the change to another reading, to be stored if the answer is still as it was."""
+        return (*_columns(reading), self.key, *_columns(self.reading), *self.came)
 
 
-class Change(NamedTuple):
-    """Another reading of an answer, to be stored if the answer is still as it was."""
-
-    key: str
-    before: Reading
-    came: tuple[str, int]
-    after: Reading
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The values for :data:`CHANGE`."""
-        return (*_columns(self.after), self.key, *_columns(self.before), *self.came)
+Change = tuple[Any, ...]
+"""The values for ``change`` in :data:`SQL`."""
 
 
 def label_of(point: int | None, labels: Sequence[object]) -> str | None:

@@ -1,4 +1,4 @@
-"""The question that models are asked, one request about one item, and what a reply to it says."""
+"""The question that models are asked, one request about an item, and what a reply to it says."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from plurivox.base.errors import InputError
 from plurivox.domain.reader import Options, Reading, read_answer
 from plurivox.domain.scale import Descriptions, Scale, descriptions_in, descriptions_of, plain_descriptions
+
+if TYPE_CHECKING:
+    from plurivox.ask.rereading import Choice
 
 MAX_OPTIONS = 1001
 READS = "reads_answers"
@@ -26,20 +29,6 @@ class ShownOption(NamedTuple):
     letter: str
     label: str
     description: str
-
-
-class Asking(Protocol):
-    """What a run needs to know about a question: the letters to answer with, the options as shown, and what it is."""
-
-    @property
-    def letters(self) -> tuple[str, ...]:
-        """What to answer with."""
-
-    def options(self, order: Sequence[int], prompt: str = "") -> list[ShownOption]:
-        """Return the options as a prompt shows them."""
-
-    def about(self) -> dict[str, Any]:
-        """Return what distinguishes this question from others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +245,7 @@ SECOND_READER = "second reader: "
 """The beginning of the rule if a model read the answer; its name follows."""
 
 
-def as_shown(question: Asking, order: Sequence[int], prompt: str = "") -> Options:
+def as_shown(question: Question | Choice, order: Sequence[int], prompt: str = "") -> Options:
     """Return the options as a prompt showed them, to read an answer by: letter, label, and description if there is one.
 
     Examples

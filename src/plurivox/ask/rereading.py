@@ -14,8 +14,7 @@ import polars as pl
 
 from plurivox.ask.client import shown_address
 from plurivox.ask.database import Change, Stored, label_of
-from plurivox.ask.planning import check_models
-from plurivox.ask.prompts import fenced
+from plurivox.ask.prompts import check_models, fenced
 from plurivox.ask.question import READS, SECOND_READER, Question, Request, ShownOption, as_shown, read_reply
 from plurivox.ask.running import DEFAULT_SERVER, KEY_VARIABLE, Asked, Told, carry_out, check_text
 from plurivox.ask.store import Store
@@ -254,19 +253,10 @@ class SecondReading:
 
 
 def read_by_model(
-    store: str | os.PathLike[str],
-    model: str,
-    *,
-    temperature: float | None = 0.0,
-    base_url: str = DEFAULT_SERVER,
-    key_variable: str = KEY_VARIABLE,
-    concurrency: int = 16,
-    rate: float | None = None,
-    timeout: float = 120.0,
-    attempts: int = 6,
-    insecure: bool = False,
-    progress: Told | None = None,
-) -> SecondReading:
+    store: str | os.PathLike[str], model: str, *, temperature: float | None = 0.0, base_url: str = DEFAULT_SERVER,
+    key_variable: str = KEY_VARIABLE, concurrency: int = 16, rate: float | None = None, timeout: float = 120.0,
+    attempts: int = 6, insecure: bool = False, progress: Told | None = None,
+) -> SecondReading:  # fmt: skip
     """Have a model read the answers that the rules cannot, and store its readings.
 
     It sees the options and the answer, but neither the item nor the rest of the prompt. Its replies are kept in a
@@ -289,7 +279,7 @@ def read_by_model(
     path = Path(store)
     found = SecondReading(path, path.with_name(f"{path.stem}.reader{path.suffix}"))
     with Store.read(store) as opened:
-        plan = _Plan(opened, Choice(Question.from_about(opened.about, opened.path)), name, base_url, params)
+        plan = RereadingPlan(opened, Choice(Question.from_about(opened.about, opened.path)), name, base_url, params)
         found.n = len(plan)
         if not found.n:
             return found
@@ -304,7 +294,7 @@ def read_by_model(
     return found
 
 
-class _Plan:
+class RereadingPlan:
     """One request for each answer with a text that the rules cannot read."""
 
     def __init__(self, store: Store, choice: Choice, model: str, base_url: str, params: Mapping[str, Any]) -> None:
@@ -336,7 +326,7 @@ class _Plan:
         return (request for _, request in self.pairs())
 
 
-def _changes(plan: _Plan, found: SecondReading) -> list[Change]:
+def _changes(plan: RereadingPlan, found: SecondReading) -> list[Change]:
     """Return the readings from the replies, and count the outcomes."""
     n = len(plan.question.question.scale)
     with Store.read(found.replies) as replies:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from plurivox.ask.client import AskFailed, ChatServer, ModelGone, shown_address
-from plurivox.ask.planning import AskingPlan, Planned, check_models, items_of, same_fields
-from plurivox.ask.prompts import Example, Prompt
+from plurivox.ask.prompts import Example, Prompt, check_models, items_of, same_fields
 from plurivox.ask.question import (
     MODES,
     Mode,
@@ -27,10 +28,14 @@ from plurivox.ask.question import (
     distribution_of,
     extra_fields,
     read_reply,
+    shuffled,
 )
 from plurivox.ask.store import Store
 from plurivox.ask.wire import LONG, TOP, Scrubber
 from plurivox.base.errors import InputError, PlurivoxError
+
+if TYPE_CHECKING:
+    from plurivox.ask.rereading import RereadingPlan
 
 DEFAULT_SERVER = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -176,20 +181,10 @@ def run(
 
 
 def carry_out(
-    plan: Planned,
-    store: str | os.PathLike[str],
-    *,
-    base_url: str,
-    key_variable: str,
-    concurrency: int,
-    rate: float | None,
-    timeout: float,
-    attempts: int,
-    max_requests: int | None,
-    durable: bool,
-    insecure: bool,
-    progress: Told | None,
-) -> Asked:
+    plan: AskingPlan | RereadingPlan, store: str | os.PathLike[str], *, base_url: str, key_variable: str,
+    concurrency: int, rate: float | None, timeout: float, attempts: int, max_requests: int | None, durable: bool,
+    insecure: bool, progress: Told | None,
+) -> Asked:  # fmt: skip
     """Ask what was planned; the parameters are those of :func:`run`."""
     key = key_for(base_url, key_variable, plan.models, plan.fields)
     numbers = {"concurrency": concurrency, "attempts": attempts, "timeout": timeout, "rate": rate,
@@ -222,27 +217,69 @@ def key_for(base_url: str, key_variable: str, models: Sequence[str], fields: Map
     return key
 
 
+CHARACTERS_PER_TOKEN = 4
+"""Roughly, of English text; other languages need more tokens."""
+_LOOKED_AT = 200  # items from which the length of prompts is estimated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskingPlan:
+    """Everything that will be asked, lazily."""
+
+    question: Question
+    prompts: tuple[Prompt, ...]
+    models: tuple[str, ...]
+    items: pl.Series  # their ids
+    texts: pl.Series
+    server: str  # the address that all requests go to
+    samples: int = 1  # how many times each item is asked about
+    shuffle: bool = False  # whether the order of options differs from item to item, as the seed decides
+    seed: int = 0
+    mode: Mode = "text"  # how answers are wanted
+    params: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)  # what else every request has
+
+    def about(self) -> dict[str, Any]:
+        """Return the question, and the user's own templates by the names of their prompts."""
+        own = {prompt.name: prompt.template for prompt in self.prompts if prompt.own}
+        return self.question.about() | ({"templates": own} if own else {})
+
+    def __len__(self) -> int:
+        """Return the number of requests."""
+        return len(self.models) * len(self.prompts) * len(self.items) * self.samples
+
+    def requests(self) -> Iterator[Request]:
+        """Yield every request, models taking turns, so that all of them progress equally."""
+        for item, text in zip(self.items, self.texts, strict=True):
+            for sample in range(self.samples):
+                order = self.order(item, sample)
+                for prompt in self.prompts:
+                    messages = prompt.messages(text, order)
+                    for model in self.models:
+                        yield Request(
+                            self.server, model, prompt.name, item, sample, order, messages, self.mode,
+                            {**self.params, **self.fields},
+                        )  # fmt: skip
+
+    def order(self, item: str, sample: int) -> tuple[int, ...]:
+        """Return the options in the order in which they are shown."""
+        n = len(self.question.scale)
+        return shuffled(n, self.seed, item, sample) if self.shuffle else tuple(range(n))
+
+    def estimated_tokens(self) -> int:
+        """Return about how many tokens all prompts have, from the first items."""
+        looked_at = list(islice(self.requests(), _LOOKED_AT * len(self.models) * len(self.prompts)))
+        characters = sum(len(message["content"]) for request in looked_at for message in request.messages)
+        return round(characters / CHARACTERS_PER_TOKEN / max(len(looked_at), 1) * len(self))
+
+
 def make_plan(
-    items: Any,
-    question: Question,
-    models: Sequence[str],
-    *,
-    item: str = "item",
-    text: str = "text",
-    prompts: Sequence[str] = ("plain",),
-    raw_prompts: Sequence[str] = (),
-    personas: Sequence[str] = (),
-    examples: Sequence[Example] = (),
-    samples: int = 1,
-    shuffle: bool = False,
-    seed: int = 0,
-    mode: Mode = "text",
-    temperature: float | None = 0.0,
-    max_tokens: int | None = None,
-    request: Mapping[str, Any] | None = None,
-    base_url: str = DEFAULT_SERVER,
-    source: str = "items",
-) -> AskingPlan:
+    items: Any, question: Question, models: Sequence[str], *, item: str = "item", text: str = "text",
+    prompts: Sequence[str] = ("plain",), raw_prompts: Sequence[str] = (), personas: Sequence[str] = (),
+    examples: Sequence[Example] = (), samples: int = 1, shuffle: bool = False, seed: int = 0, mode: Mode = "text",
+    temperature: float | None = 0.0, max_tokens: int | None = None, request: Mapping[str, Any] | None = None,
+    base_url: str = DEFAULT_SERVER, source: str = "items",
+) -> AskingPlan:  # fmt: skip
     """Return what :func:`run` would ask; the parameters are its own."""
     if mode not in MODES:
         raise InputError(f"mode is {mode!r}", hint=f"Choose one of {', '.join(MODES)}.")
@@ -298,15 +335,9 @@ class _Run:
     """One run: takes requests from the plan, claims them in the store, asks, and stores."""
 
     def __init__(
-        self,
-        plan: Planned,
-        server: ChatServer,
-        store: Store,
-        asked: Asked,
-        concurrency: int,
-        limit: int | None,
-        told: Told | None,
-    ) -> None:
+        self, plan: AskingPlan | RereadingPlan, server: ChatServer, store: Store, asked: Asked, concurrency: int,
+        limit: int | None, told: Told | None,
+    ) -> None:  # fmt: skip
         self.plan, self.server, self.store, self.asked = plan, server, store, asked
         self.concurrency, self.limit, self.told = concurrency, limit, told
         self.planned: Iterator[Request] = plan.requests()
@@ -398,13 +429,9 @@ class _Run:
             return
         self._count("failed", 1)
         self.asked.reasons[request.model, why] += 1
-        self._give_up(request.model, why)
-
-    def _give_up(self, model: str, why: str) -> None:
-        """Stop asking a model that has only failed."""
-        self.failures[model] += 1
-        if self.failures[model] >= HOPELESS and model not in self.able:
-            self.asked.problems.setdefault(model, f"its first {HOPELESS} requests all failed; the last: {why}")
+        self.failures[request.model] += 1
+        if self.failures[request.model] >= HOPELESS and request.model not in self.able:
+            self.asked.problems.setdefault(request.model, f"its first {HOPELESS} requests all failed; the last: {why}")
 
     async def _keep(self, request: Request, reply: Reply) -> str:
         """Read an answer and store it; return its state."""

@@ -20,14 +20,11 @@ from typing import Any, Self, TypeVar
 import polars as pl
 
 from plurivox.ask.database import (
-    CHANGE,
     COLUMNS,
-    EACH,
-    FRAME,
     NAME_ANOTHER,
-    REFUSED,
     REFUSED_COLUMNS,
     SMALLEST,
+    SQL,
     VERSION,
     Change,
     Stored,
@@ -53,12 +50,7 @@ CHUNK = 2_000
 FEW = 200  # at a time where texts are read one by one, which may be long
 MOST_LOOSE, LONGEST_LOOSE = 100, 2.0  # answers, and seconds, until the log is moved into the file
 
-_REPLACE = """
-INSERT OR REPLACE INTO answers
-SELECT :key, :server, :model, :prompt, :item, :sample, :order_json, :messages_json, :mode, :params_json, :state, :text,
-    :refusal, :point, :rule, :span_start, :span_end, :distribution_json, :held, :finish, :version, :prompt_tokens,
-    :completion_tokens, :attempts, :seconds, :error, :asked_at, :run
-WHERE NOT EXISTS (SELECT 1 FROM answers WHERE key = :key AND"""
+_REPLACE = SQL["replace"]
 _KEEPING_THE_ERROR = _REPLACE.replace(":error", "(SELECT error FROM answers WHERE key = :key)")
 _CLAIM = f"""{_KEEPING_THE_ERROR} NOT (state = 'failed' AND run < :run)
     AND NOT (state = 'asking' AND run NOT IN (SELECT id FROM runs)))"""  # noqa: S608 - nothing but text of ours
@@ -115,13 +107,9 @@ class Store:
 
     @classmethod
     def open(
-        cls,
-        path: str | os.PathLike[str],
-        about: Mapping[str, Any] | None = None,
-        *,
-        durable: bool = False,
+        cls, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None, *, durable: bool = False,
         create: bool = True,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Open a store to claim requests and put answers, and register this process as a run of it.
 
         Parameters
@@ -189,16 +177,16 @@ class Store:
             if not damage_in(self._connection):
                 self._connection.text_factory = functools.partial(str, encoding="utf-8", errors="replace")
                 return
-            found = salvage(self._connection)
-        if not found.n_read and not found.knows_question:
+            copy, n_read, n_lost, sure, knows_question = salvage(self._connection)
+        if not n_read and not knows_question:
             raise StoreError(
                 f"{self.path}: the file is damaged, and nothing in it can be read. Use a backup if you have one."
             )
         self._connection.close()
-        self._connection = found.connection
-        lost = f"{'' if found.sure else 'up to '}{found.n_lost:,} cannot"
-        unknown = "" if found.knows_question else "; what was asked cannot be read either"
-        told = f"{self.path}: the file is damaged; {found.n_read:,} answers can be read, {lost}{unknown}"
+        self._connection = copy
+        lost = f"{'' if sure else 'up to '}{n_lost:,} cannot"
+        unknown = "" if knows_question else "; what was asked cannot be read either"
+        told = f"{self.path}: the file is damaged; {n_read:,} answers can be read, {lost}{unknown}"
         warnings.warn(told, DamageWarning, stacklevel=4)
 
     @classmethod
@@ -239,9 +227,8 @@ class Store:
                     there, here = _told_apart(held.get(key), stated.get(key))
                     raise InputError(
                         f"it holds answers {_OTHER.get(key, f'with another {key}')}: {there}; now it is {here}",
-                        source=self.path,
-                        hint="Choose another file with -o, or ask as before.",
-                    )
+                        source=self.path, hint="Choose another file with -o, or ask as before.",
+                    )  # fmt: skip
             connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", known.items())
 
     def __enter__(self) -> Self:
@@ -299,18 +286,10 @@ class Store:
             ]
 
     def put(
-        self,
-        request: Request,
-        reply: Reply | None,
-        *,
-        state: State,
-        point: int | None = None,
-        rule: str = "",
-        span: tuple[int, int] | None = None,
-        distribution: Sequence[float] | None = None,
-        held: float | None = None,
+        self, request: Request, reply: Reply | None, *, state: State, point: int | None = None, rule: str = "",
+        span: tuple[int, int] | None = None, distribution: Sequence[float] | None = None, held: float | None = None,
         error: str = "",
-    ) -> bool:
+    ) -> bool:  # fmt: skip
         """Store the outcome of a request; return whether it was stored, since another run may have been first.
 
         Parameters
@@ -399,7 +378,7 @@ class Store:
         schema = dict(list(COLUMNS.items())[: None if with_prompts else -1])
         parts = [pl.DataFrame(schema=schema)]
         with self._lock, plain(self.path):
-            cursor = self._connection.execute(FRAME)
+            cursor = self._connection.execute(SQL["frame"])
             while rows := cursor.fetchmany(CHUNK):
                 shown = [made[: len(schema)] for made in self._sound(rows, lambda row: in_frame(row, labels))]
                 parts.append(pl.DataFrame(shown, schema=schema, orient="row"))
@@ -410,7 +389,7 @@ class Store:
 
         If the server refused without an answer of the model, the text is the server's.
         """
-        return pl.DataFrame(self._execute(REFUSED), schema=REFUSED_COLUMNS, orient="row")
+        return pl.DataFrame(self._execute(SQL["refused"]), schema=REFUSED_COLUMNS, orient="row")
 
     def _sound(self, rows: Sequence[tuple[Any, ...]], made: Callable[[tuple[Any, ...]], T]) -> Iterator[T]:
         """Yield what is made from each row, skipping damaged rows."""
@@ -435,14 +414,14 @@ class Store:
     def each(self) -> Iterator[Stored]:
         """Yield every answer, in the order of keys, a few at a time; others may write, and so may you."""
         last = ""
-        while rows := self._execute(EACH, (last, FEW)):
+        while rows := self._execute(SQL["each"], (last, FEW)):
             yield from self._sound(rows, Stored.from_row)
             last = rows[-1][0]
 
     def change(self, changes: Iterable[Change]) -> int:
         """Store other readings, all of them or none, except for answers that have changed; return how many."""
         with self._transaction() as connection:
-            return connection.executemany(CHANGE, (one.values for one in changes)).rowcount
+            return connection.executemany(SQL["change"], changes).rowcount
 
     def _execute(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a short result."""

@@ -57,14 +57,10 @@ def reply_of(data: Any) -> Reply | None:
         refusal = "the server's content filter stopped the answer"
     usage = get(data, "usage")
     return Reply(
-        _text(message.get("content")),
-        refusal=str(refusal),
-        finish=str(finish or ""),
-        version=str(get(data, "model") or ""),
-        prompt_tokens=_count(get(usage, "prompt_tokens")),
-        completion_tokens=_count(get(usage, "completion_tokens")),
-        top=_top(get(get(choice, "logprobs"), "content")),
-    )
+        _text(message.get("content")), refusal=str(refusal), finish=str(finish or ""),
+        version=str(get(data, "model") or ""), prompt_tokens=_count(get(usage, "prompt_tokens")),
+        completion_tokens=_count(get(usage, "completion_tokens")), top=_top(get(get(choice, "logprobs"), "content")),
+    )  # fmt: skip
 
 
 def error_parts(body: Any) -> tuple[str, frozenset[str]]:
@@ -194,16 +190,19 @@ def bounded_client(openai: Any, own_certificates: bool, **options: Any) -> Any:
 async def _body(received: Any) -> bytes:
     """Return what was sent as UTF-8, up to a limit; invalid bytes are replaced."""
     limit = LARGEST if received.is_success else LARGEST_ERROR
-    unpack = _unpacking(received.headers.get("content-encoding", ""))
+    encoding = received.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip"):
+        raise Unwanted("the server compressed its answer in a way that was not requested", final=True)
+    gzip = zlib.decompressobj(_GZIP) if "gzip" in encoding else None
     content, sent = bytearray(), 0
     async for piece in received.stream:
         sent += len(piece)
-        content += unpack(piece, limit + 1 - len(content))
+        content += _unpacked(gzip, piece, limit + 1 - len(content))
         if max(sent, len(content)) > limit:
             if received.is_success:
                 raise Unwanted(f"the server's answer has more than {LARGEST // 2**20} MiB", final=True)
             return _utf8(bytes(content[:limit]))
-    if not unpack.done:
+    if gzip is not None and not gzip.eof:
         raise Unwanted("the connection was lost")
     return _utf8(bytes(content))
 
@@ -212,43 +211,15 @@ def _utf8(content: bytes) -> bytes:
     return content.decode("utf-8", "replace").removeprefix("\ufeff").encode()
 
 
-class _AsItIs:
-    """An uncompressed body."""
-
-    done = True
-
-    def __call__(self, piece: bytes, most: int) -> bytes:
+def _unpacked(gzip: Any, piece: bytes, most: int) -> bytes:
+    """Unpack the next piece of a body, unless nothing is; what exceeds the limit, or follows the end, is ignored."""
+    if gzip is None:
         return piece[:most]
-
-
-class _Gzip:
-    """A body compressed with gzip, unpacked up to a limit."""
-
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(_GZIP)
-
-    @property
-    def done(self) -> bool:
-        """Whether the end was seen."""
-        return self._inner.eof
-
-    def __call__(self, piece: bytes, most: int) -> bytes:
-        """Unpack the next piece; what exceeds the limit, or follows the end, is ignored."""
-        if self._inner.eof:
-            return b""
-        try:
-            return self._inner.decompress(piece, most)
-        except zlib.error:
-            raise Unwanted("the server's answer cannot be unpacked") from None
-
-
-def _unpacking(encoding: str) -> _AsItIs | _Gzip:
-    name = encoding.strip().lower()
-    if name in ("", "identity"):
-        return _AsItIs()
-    if name in ("gzip", "x-gzip"):
-        return _Gzip()
-    raise Unwanted("the server compressed its answer in a way that was not requested", final=True)
+    try:
+        unpacked: bytes = b"" if gzip.eof else gzip.decompress(piece, most)
+    except zlib.error:
+        raise Unwanted("the server's answer cannot be unpacked") from None
+    return unpacked
 
 
 # Scrubbing ------------------------------------------------------------------------------------------------------------

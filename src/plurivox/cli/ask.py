@@ -17,10 +17,9 @@ from plurivox.cli.printing import put, say
 from plurivox.cli.running import INTERRUPTED, one_bar, several
 
 if TYPE_CHECKING:
-    from plurivox.ask.planning import AskingPlan
     from plurivox.ask.prompts import Example
     from plurivox.ask.question import Question
-    from plurivox.ask.running import Asked
+    from plurivox.ask.running import Asked, AskingPlan
 
 
 @asks_server

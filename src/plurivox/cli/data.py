@@ -20,8 +20,8 @@ from plurivox.cli.running import INTERRUPTED
 from plurivox.read.settings import ReadSettings
 
 if TYPE_CHECKING:
-    from plurivox.data.checking import Check
     from plurivox.data.record import Dataset
+    from plurivox.data.store import Check
 
 
 Action = Literal["list", "info", "get", "check"]
@@ -72,7 +72,7 @@ def data(
     elif action == "get":
         _get(dataset(what), source, accept_licence, outputs)
     else:
-        from plurivox.data.checking import check_path
+        from plurivox.data.store import check_path
 
         _check(check_path(Path(what), None if name is None else dataset(name)), outputs)
 

@@ -174,7 +174,7 @@ def _day(moment: float) -> str:
 
 def _targets(given: dict[str, Any]) -> dict[Path, bool]:
     """Return what to write, and whether it is the summary; raise if there is no browser to print a PDF."""
-    from plurivox.report.printing import browser, check_browser
+    from plurivox.report.render import browser, check_browser
 
     whole: Path = given["output"]
     found = {whole: False}

@@ -14,12 +14,12 @@ from pathlib import Path
 from plurivox.base.arguments import FilePath, checked
 from plurivox.base.errors import InputError
 from plurivox.data import store
-from plurivox.data.checking import Check as Check
-from plurivox.data.checking import check_path
 from plurivox.data.record import Dataset as Dataset
 from plurivox.data.record import Loaded as Loaded
 from plurivox.data.sets import catalogue
 from plurivox.data.sets import dataset as _dataset
+from plurivox.data.store import Check as Check
+from plurivox.data.store import check_path
 
 __all__ = ["Check", "Dataset", "Loaded", "check", "get", "info", "load", "names"]
 

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import platformdirs
 
-from plurivox.base.errors import FileError, few
+from plurivox.base.errors import FileError, InputError, few
 from plurivox.base.files import note_input, writing
-from plurivox.data.checking import check_dataset
 from plurivox.data.download import Progress, fetch, sha256_of
-from plurivox.data.record import Dataset, Download, Loaded, load_from
+from plurivox.data.record import (
+    Content,
+    Dataset,
+    Download,
+    Loaded,
+    SourceTable,
+    columns_of,
+    content,
+    lacking,
+    load_from,
+    loader_of,
+    places,
+)
+from plurivox.data.sets import catalogue
 
 
 def folder_of(dataset: Dataset) -> Path:
@@ -42,10 +57,9 @@ def get(dataset: Dataset, source: Path | None = None, progress: Progress | None 
     """Put the files of a data set into the cache, from its address or from a local copy; return where they are."""
     if dataset.load is None:
         raise FileError(
-            f"{dataset.name} can be neither fetched nor loaded: {dataset.seen}",
-            source=dataset.home,
+            f"{dataset.name} can be neither fetched nor loaded: {dataset.seen}", source=dataset.home,
             hint="Get it there.",
-        )
+        )  # fmt: skip
     if source is not None:
         return _take(dataset, source)
     if not dataset.downloads:
@@ -87,7 +101,13 @@ def _take(dataset: Dataset, source: Path) -> list[Path]:
     folder = _made(folder_of(dataset))
     taken = []
     for file in files:
-        name = _called(dataset, file)
+        alike = [name for name in names if file.suffixes[-1:] == Path(name).suffixes[-1:]]
+        if file.name not in names and len(alike) != 1:
+            raise FileError(
+                f"its name differs from those of the files of {dataset.name}: {few(names)}", source=str(file),
+                hint="Rename it, or read it where it is: pv.data.load(name, path).",
+            )  # fmt: skip
+        name = file.name if file.name in names else alike[0]  # the only one of the same kind
         if name in sums and sha256_of(file) != sums[name]:
             raise FileError(
                 f"its SHA-256 is not that of {name} as published", source=str(file),
@@ -99,20 +119,6 @@ def _take(dataset: Dataset, source: Path) -> list[Path]:
                 shutil.copyfileobj(old, new)
         taken.append(folder / name)
     return taken
-
-
-def _called(dataset: Dataset, file: Path) -> str:
-    """Return a copy's name in the cache: its own, or that of the only file if it is of the same kind."""
-    names = names_of(dataset)
-    alike = [name for name in names if file.suffixes[-1:] == Path(name).suffixes[-1:]]
-    if file.name in names:
-        return file.name
-    if len(alike) != 1:
-        raise FileError(
-            f"its name differs from those of the files of {dataset.name}: {few(names)}", source=str(file),
-            hint="Rename it, or read it where it is: pv.data.load(name, path).",
-        )  # fmt: skip
-    return alike[0]
 
 
 def _made(folder: Path) -> Path:
@@ -132,3 +138,149 @@ def load(dataset: Dataset, path: Path | None) -> Loaded:
         )
     ratings, reference = load_from(dataset, folder_of(dataset) if path is None else path)
     return Loaded(dataset.name, dataset.title, ratings, reference, dataset.licence, dataset.citation)
+
+
+# Checking -------------------------------------------------------------------------------------------------------------
+#
+# Whether a local file matches a data set's record, and what differs.
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was found about a file or folder.
+
+    Attributes
+    ----------
+    name
+        The data set that it was compared with.
+    fits
+        Whether it can be loaded as that.
+    same
+        Whether nothing differs from what is known about the original.
+    agrees, differs, wrong
+        What agrees, what differs without harm, and what keeps it from being loaded.
+    """
+
+    path: str
+    name: str
+    fits: bool
+    same: bool
+    agrees: tuple[str, ...]
+    differs: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+    def to_json(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def check_path(path: Path, dataset: Dataset | None = None) -> Check:
+    """Compare a file or folder with the named data set, or with the one its name, columns or checksum suggest."""
+    if not path.exists():
+        raise FileError("there is no such file or folder", source=str(path), hint="Check the name.")
+    return check_dataset(dataset or _recognised(path), path)
+
+
+def _recognised(path: Path) -> Dataset:
+    """Return the data set to which a file belongs."""
+    known = [one for one in catalogue().values() if one.load is not None]
+    names = {entry.name for entry in path.iterdir()} if path.is_dir() else {path.name}
+    for one in known:
+        needed = {table.name for table in one.tables if not table.optional}
+        if names & {*needed, *(file.name for file in one.downloads)}:
+            return one
+    read: dict[str, Content] = {}  # a table of text is the same, whichever data set it is compared with
+    alike: dict[str, int] = {}  # how many columns of the original a table has, minus those that it lacks
+    for one in known if path.is_file() else ():
+        try:
+            for name, place in places(one, path).items():
+                table = next(table for table in one.tables if table.name == name)
+                if table.form not in read or table.form == "jsonl" or place[1] is not None:
+                    read[table.form] = content(table, place)
+                if not lacking(table, read[table.form]):
+                    there, original = set(columns_of(read[table.form])), {*table.columns, *table.more}
+                    alike[one.name] = len(there & original) - len(original - there)
+        except InputError:
+            continue
+    if alike:
+        return catalogue()[max(alike, key=lambda name: alike[name])]
+    raise FileError(
+        "its name and columns do not match any data set that plurivox knows", source=str(path),
+        hint="plurivox data list shows them; --as NAME compares it with one.",
+    )  # fmt: skip
+
+
+def check_dataset(dataset: Dataset, path: Path) -> Check:
+    """Compare a file or folder with one data set: names, columns, counts and checksums."""
+    loader_of(dataset, path)  # or an error: there is nothing to compare it with
+    agrees: list[str] = []
+    differs: list[str] = []
+    wrong: list[str] = []
+    try:
+        where = places(dataset, path)
+    except InputError as error:
+        return Check(str(path), dataset.name, False, False, (), (), (error.problem,))
+    for table in dataset.tables:
+        if table.name not in where:
+            differs.append(f"{table.name} is missing; the data set loads without it")
+            continue
+        file, member = where[table.name]
+        if member is None:
+            same = file.name == table.name
+            (agrees if same else differs).append(f"it is called {file.name}{'' if same else f', not {table.name}'}")
+        try:
+            found = content(table, (file, member))
+        except InputError as error:
+            wrong.append(str(error))
+            continue
+        there = columns_of(found)
+        if absent := lacking(table, found):
+            wrong.append(f"{table.name}: there is no column {few(absent)}")
+        _columns(table, there, agrees, differs)
+        _told(table.name, "rows", len(found), table.rows, agrees, differs)
+        if member is None and table.sha256 is not None:
+            _sum(table.name, sha256_of(file), table.sha256, agrees, differs)
+    for one in dataset.downloads:
+        for file in (path / one.name, path):
+            if one.sha256 and file.is_file() and file.name == one.name and one.name not in where:
+                _sum(one.name, sha256_of(file), one.sha256, agrees, differs)
+    if not wrong:
+        _counts(dataset, path, agrees, differs, wrong)
+    return Check(str(path), dataset.name, not wrong, not wrong and not differs, *map(tuple, (agrees, differs, wrong)))
+
+
+def _columns(table: SourceTable, there: Sequence[str], agrees: list[str], differs: list[str]) -> None:
+    known = {*table.columns, *table.more}
+    absent = [one for one in table.more if one not in there]
+    if absent:
+        differs.append(f"{table.name}: columns of the original are missing: {few(absent)}")
+    if table.more and (beyond := [one for one in there if one not in known]):
+        differs.append(f"{table.name}: columns that the original lacks: {few(beyond)}")
+    if known and not absent and known <= set(there):
+        agrees.append(f"{table.name}: {len(known)} columns as described")
+
+
+def _sum(name: str, found: str, known: str, agrees: list[str], differs: list[str]) -> None:
+    same = found == known
+    (agrees if same else differs).append(f"{name}: the SHA-256 is {'as known' if same else f'{found}, not {known}'}")
+
+
+def _told(name: str, what: str, found: int, known: int | None, agrees: list[str], differs: list[str]) -> None:
+    if known is not None:
+        same = found == known
+        (agrees if same else differs).append(f"{name}: {found:,} {what}" + ("" if same else f", not {known:,}"))
+
+
+def _counts(dataset: Dataset, path: Path, agrees: list[str], differs: list[str], wrong: list[str]) -> None:
+    try:
+        ratings, _ = load_from(dataset, path)
+    except InputError as error:
+        wrong.append(error.problem)
+        return
+    known = dataset.counts
+    for what, found, number in (
+        ("items", ratings.n_items, known.items),
+        ("raters", ratings.n_raters, known.raters),
+        ("ratings", len(ratings), known.ratings),
+    ):
+        _told(dataset.name, what, found, number, agrees, differs)

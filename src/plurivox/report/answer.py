@@ -97,7 +97,8 @@ def answer_of(sections: Sequence[Section], findings: Sequence[Finding], groups: 
         sections[0].lead,
         next((one.sentence for one in sections if one.sentence), ""),
         _heading(len(differ), len(groups)),
-        lines[:MOST_CLAIMS] or _facts(findings, groups),
+        lines[:MOST_CLAIMS]
+        or ([] if groups else [ScreenLine(one.text.removesuffix("."), "", one.anchor) for one in findings if one.fact]),
         max(0, len(lines) - MOST_CLAIMS),
         _instead(sections, bool(lines)) if groups else "",
         _uncertain(sections, len(differ), len(groups)),
@@ -121,11 +122,6 @@ def _figure(sections: Sequence[Section], standing: Sequence[Statement]) -> Figur
     otherwise = f"Within this analysis alone, {alone}" if alone else figure.title
     on_all = [one for one in standing if one.subset == "all"]
     return replace(figure, title=headline(on_all, *LEADING, otherwise=otherwise))
-
-
-def _facts(findings: Sequence[Finding], groups: set[tuple[str, str]]) -> list[ScreenLine]:
-    """Return what holds for all raters, if there are no groups to make claims about."""
-    return [] if groups else [ScreenLine(one.text.removesuffix("."), "", one.anchor) for one in findings if one.fact]
 
 
 def _instead(sections: Sequence[Section], certain: bool) -> str:
@@ -209,16 +205,14 @@ def said_of(section: Section) -> Said:
         for one in merged(claims)
     ]
     first += [Sentence(one.text, True) for one in claims if not one.short]
-    first += [Sentence(one.text, False) for one in _after(section)]
+    first += [Sentence(one.said.text, False) for one in section.findings if one.fact]
+    first += [
+        Sentence(one.said.text, False) for one in section.findings if one.said.standing == "open" and not one.fact
+    ]
     weak = [one.text for one in every if one.standing == "weak"]
     shown = {sentence.text for sentence in first[:FIRST]} | set(weak)
     hidden = any(one.text not in shown for one in every)
     return Said(first[:FIRST], weak, [Sentence(one.text, one.claim) for one in every] if hidden else [])
-
-
-def _after(section: Section) -> list[Statement]:
-    facts = [one.said for one in section.findings if one.fact]
-    return facts + [one.said for one in section.findings if one.said.standing == "open" and not one.fact]
 
 
 def contents(blocks: Sequence[Block]) -> str:

@@ -6,7 +6,6 @@ import hashlib
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,7 @@ from plurivox.lenses import lenses
 from plurivox.plots.converting import ahead
 from plurivox.report.answer import Answer, answer_of
 from plurivox.report.parts import Brief, Finding, Section
-from plurivox.report.printing import MARK, check_browser, write_pdf
-from plurivox.report.render import page
+from plurivox.report.render import MARK, check_browser, page, write_pdf
 from plurivox.report.sections import has_section, home_of, methods, study
 from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
@@ -147,11 +145,7 @@ def brief_of(
             f"This is one of {asked.looks} planned looks at a growing study: headlines are corrected for all of them "
             "(Bonferroni), sections are not."
         )
-    return _in_time(Brief(found, asked, axes, command, digests or {}, remarks))
-
-
-def _in_time(brief: Brief) -> Brief:
-    """Leave out intervals of very many groups unless they were requested: each leaves out all raters in turn."""
+    brief = Brief(found, asked, axes, command, digests or {}, remarks)
     if brief.asked.interval is not None or brief.asked.bootstrap or not brief.axes:
         return brief
     n_groups = sum(len(axis.groups) for axis in brief.ask("overview").description.axes)
@@ -164,16 +158,11 @@ def _in_time(brief: Brief) -> Brief:
     return replace(brief, asked=brief.asked.replace(interval="none"), remarks=[*brief.remarks, remark])
 
 
-def ahead_of(study: Study) -> AbstractContextManager[None]:
-    """Have charts turned into pictures by other processes, as many as there are processors."""
-    at_once = study.how.threads or processors()
-    return ahead(at_once if at_once > 1 else 0)
-
-
 def report_of(brief: Brief, shown: Sequence[Section] | None = None) -> Report:
     """Show what a study says, in these sections or in all."""
     if shown is None:
-        with ahead_of(brief.study), warnings.catch_warnings():
+        at_once = brief.study.how.threads or processors()  # other processes turn charts into pictures meanwhile
+        with ahead(at_once if at_once > 1 else 0), warnings.catch_warnings():
             warnings.simplefilter("ignore", UnweightedWarning)  # the study's section says what is not weighted
             shown = [section for show in sections() if (section := show(brief)) is not None]
     findings = top_findings(shown, brief.asked.looks)
@@ -211,12 +200,8 @@ def top_findings(shown: Sequence[Section], looks: int = 1) -> list[Finding]:
     compared = [name for name in order if any(one.of_groups for one in tested[name])]
     certain = any(one.of_groups for one in claims)
     nothing = [Finding(Statement(NOTHING, 2.0), compared[0])] if compared and not certain else []
-    return [*sorted(claims, key=_weight), *nothing, *facts]
-
-
-def _weight(finding: Finding) -> tuple[bool, float]:
-    """Return the rank of a claim: those about groups of people first, then those about models."""
-    return not finding.of_groups, -finding.said.weight
+    claims.sort(key=lambda one: (not one.of_groups, -one.said.weight))  # about groups of people first, then models
+    return [*claims, *nothing, *facts]
 
 
 def _sources(ratings: Ratings, inputs: Mapping[str, Any]) -> list[str]:

@@ -11,17 +11,23 @@ import functools
 import hashlib
 import json
 import math
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from plurivox import __version__
-from plurivox.base.errors import MissingExtraError
+from plurivox.base.errors import FileError, InputError, MissingExtraError
+from plurivox.base.files import write_bytes
 from plurivox.base.wording import harmless
 from plurivox.plots.theme import INK
 from plurivox.report.answer import Answer, contents, said_of
@@ -38,11 +44,11 @@ def page(brief: Brief, answer: Answer, sections: Sequence[Section]) -> str:
     """Return the whole file or, without sections, a page with only the first screen."""
     known = environment()
     sections = with_unique_ids(sections)
-    script = _asset("report.js")
+    script = asset("report.js")
     remarks = list(dict.fromkeys([*brief.remarks, *(text for one in sections for text in one.remarks)]))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text: str = known.get_template("report.html.j2").render(
-        title=brief.asked.title, answer=answer, sections=sections, style=_asset("report.css"), script=script,
+        title=brief.asked.title, answer=answer, sections=sections, style=asset("report.css"), script=script,
         script_digest=digest, version=__version__, remarks=remarks, explained=Explained(linked=bool(sections)),
         notes=brief.notes, others={name: text for name, text in brief.notes.items() if name not in known_to(sections)},
     )  # fmt: skip
@@ -135,11 +141,10 @@ def environment(load: Callable[[str], str | None] | None = None) -> Any:
 @functools.cache
 def _environment(jinja2: Any, load: Callable[[str], str | None] | None) -> Any:
     """Make it once: it keeps the templates that it has compiled."""
-    own = jinja2.FunctionLoader(_asset)
+    own = jinja2.FunctionLoader(asset)
     made = jinja2.Environment(
         loader=own if load is None else jinja2.ChoiceLoader([jinja2.FunctionLoader(load), own]),
-        autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     made.globals.update(
         table_data=table_data, pictures=pictures, said_of=said_of, contents=contents, max_behind=MAX_BEHIND
@@ -148,7 +153,8 @@ def _environment(jinja2: Any, load: Callable[[str], str | None] | None) -> Any:
     return made
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a template, a style, a script or a text of reports."""
     return (resources.files("plurivox.report") / "assets" / name).read_text(encoding="utf-8")
 
 
@@ -296,3 +302,62 @@ def _joined(lines: str) -> str:
 def _rounded(found: re.Match[str]) -> str:
     text = f"{float(found[0]):.1f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
+
+
+# Printing -------------------------------------------------------------------------------------------------------------
+#
+# Pages as PDF, through Chromium if it is installed.
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+SWITCHES = (
+    "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-extensions", "--no-pdf-header-footer",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)  # fmt: skip
+"""A page is printed without any request, including the browser's own."""
+SECONDS = 180
+MARK = b"% made by plurivox\n"
+
+
+def browser() -> str | None:
+    """Return the path of Chromium, if it is installed."""
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+def check_browser() -> str:
+    """Return the path of Chromium, or raise because a PDF needs it."""
+    found = browser()
+    if found is None:
+        raise InputError(
+            "a PDF needs Chromium, which is not installed on this machine",
+            hint="Install chromium or Google Chrome, or open the HTML file and print it.",
+        )
+    return found
+
+
+def write_pdf(path: str | os.PathLike[str], html: str, inputs: Iterable[str] = ()) -> Path:
+    """Print a page to a PDF file, all of it or nothing; what is folded away under ``#appendix`` is opened first."""
+    program = check_browser()
+    with tempfile.TemporaryDirectory(prefix="plurivox-") as folder:
+        page, made = Path(folder, "page.html"), Path(folder, "page.pdf")
+        page.write_text(html, encoding="utf-8")
+        root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        command = [
+            program, *SWITCHES, *root, f"--user-data-dir={Path(folder, 'profile')}", f"--print-to-pdf={made}",
+            f"{page.as_uri()}#appendix",
+        ]  # fmt: skip
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)  # noqa: S603
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise FileError(f"Chromium could not print the page: {error}", source=str(path)) from None
+        if done.returncode or not made.is_file():
+            last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["it gave no reason"]
+            raise FileError(f"Chromium could not print the page: {last[0]}", source=str(path))
+        return write_bytes(path, marked(made.read_bytes()), inputs)
+
+
+def marked(pdf: bytes) -> bytes:
+    """Return a PDF with a comment that says who made it, where it moves nothing that the last lines point to."""
+    body, last, end = pdf.rpartition(b"startxref")
+    return body + MARK + last + end

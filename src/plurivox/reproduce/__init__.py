@@ -15,9 +15,9 @@ __all__ = ["Paper", "Reproduction", "papers", "run"]
 
 def papers() -> dict[str, Paper]:
     """Return every paper that can be reproduced, by its name."""
-    from plurivox.reproduce.printed import PAPERS
+    from plurivox.reproduce import printed
 
-    return {paper.name: paper for paper in PAPERS}
+    return printed.papers()
 
 
 @checked

@@ -1,9 +1,10 @@
-"""The papers: the tables each printed (facts, in ``published``), the files it needs, and the lens that remakes them."""
+"""The papers: the cells of the tables that each printed, in ``published``, next to those that a lens makes."""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -32,7 +33,7 @@ from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.run import soft_scores
 from plurivox.read.beside import attributes_in, read_table
 from plurivox.read.read import read_ratings
-from plurivox.reproduce.record import Paper, PublishedCell, published
+from plurivox.reproduce.record import Paper, PublishedCell, published, shipped
 from plurivox.statistics import soft
 from plurivox.statistics.registry import LABELS
 
@@ -68,24 +69,6 @@ def grasp_cells(folder: Path | None, convention: str = "published") -> Iterator[
             yield PublishedCell("Table 5", row["group"], name, row[name], found.value(axis, group, name))
 
 
-GRASP = Paper(
-    name="grasp",
-    citation="Prabhakaran et al. (2024), GRASP: A Disagreement Analysis Framework to Assess Group Associations in "
-    "Perspectives, NAACL",
-    cells=grasp_cells,
-    files=("ratings.csv", "raters.csv"),
-    dataset="dices-350",
-    origin="DICES-350 (https://github.com/google-research-datasets/dices-dataset), with item_id, rater_id and "
-    "Q_overall, and for each rater age, gender, race and removed",
-    parts=(
-        "The printed cross-negentropy counts every item on which the rest left some point unused as perfect agreement; "
-        "that is wrong, and only convention='published' does it. By default, ½ is added to the rest's counts.",
-        "Voting agreement does not match: no rule for ties gives the number that is printed for White men.",
-        "The caption calls the DSI a minimum; the text and the numbers use the maximum.",
-    ),
-)
-
-
 # Responsiveness -------------------------------------------------------------------------------------------------------
 #
 # Responsiveness (Mishra et al. 2025): the simulation of appendix D, for which figure 6 prints no numbers.
@@ -109,21 +92,6 @@ def responsiveness_cells(folder: Path | None) -> Iterator[PublishedCell]:
             yield PublishedCell(
                 "Figure 6, mean", pattern.replace("_", " "), name, "", found.value(pattern, metric, TOP)
             )
-
-
-RESPONSIVENESS = Paper(
-    name="responsiveness",
-    citation="Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters: A Data-driven Lens on "
-    "Responsiveness to Severity, arXiv 2503.05609",
-    cells=responsiveness_cells,
-    parts=(
-        f"The figure has no numbers: a metric counts as lower if it falls by more than {-LOWER}, and as about the same "
-        f"if it moves by less than {SAME}. Sizes that the paper does not give are choices made in plurivox.simulate.",
-        "The paper finds that traditional metrics do not change much under the conservative pattern; here Kendall's "
-        "τ_b and Spearman's ρ rise.",
-        "The paper's listing never cuts MPA off at 0, so its harmonic mean can exceed 1; here MPA is at least 0.",
-    ),
-)
 
 
 # Norms ----------------------------------------------------------------------------------------------------------------
@@ -206,24 +174,6 @@ def norms_cells(folder: Path | None) -> Iterator[PublishedCell]:
             )
 
 
-NORMS = Paper(
-    name="norms",
-    citation="Galarnyk et al. (2025), How Inclusively do LMs Perceive Social and Moral Norms?, Findings of NAACL",
-    cells=norms_cells,
-    files=(RESPONSES, ITEMS),
-    origin="the paper's released answers, with model, prompt, item, response and published_label, and for each item "
-    "its area",
-    parts=(
-        "Table 4 is nominal alpha with refusals as points of their own; the value for Llama-3.1 70B and 405B, "
-        "zero-shot, is a Fleiss kappa. By default, refusals are missing, and alpha is ordinal.",
-        "Table 5 counts refused and unreadable answers together.",
-        "An alpha of −.032 among humans is below the lowest value that 50 ratings of an item allow, −.0204.",
-        "Table 1 pairs human modes in alphabetical order with answers in the order of the file, so correct data do not "
-        "reproduce it; it is left out here.",
-    ),
-)
-
-
 # Soft -----------------------------------------------------------------------------------------------------------------
 #
 # Soft metrics (Magnani, ASSE 2025): the worked examples, and baselines next to the models on ConvAbuse.
@@ -287,25 +237,6 @@ def soft_cells(folder: Path | None) -> Iterator[PublishedCell]:
             yield PublishedCell("Table 3, ConvAbuse", name, row["metric"], "", ours[name, row["metric"]])
 
 
-SOFT = Paper(
-    name="soft",
-    citation="Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes, ASSE",
-    cells=soft_cells,
-    files=(CONVABUSE,),
-    dataset="convabuse",
-    origin="ConvAbuse (Cercas Curry et al. 2021, https://github.com/amandacurry/convabuse)",
-    without="Table 3 is left out without ConvAbuse.",
-    parts=(
-        "KL .97 and CE 1.83 in Table 1 are neither nats nor bits for its distributions: KL is .6 ln 4 = .832 nats, CE "
-        "is 1.332.",
-        "Equation 7 divides EMD by the length of the scale, as in Table 1; Tables 2 and 3 do not.",
-        "The paper samples E[EMD] for lack of a closed form; it has one, since each cumulative probability is Beta.",
-        "With α = 1 and two or three ratings, the prior has over 60 % of the weight: on ConvAbuse, the uniform "
-        "prediction has a lower E[CE] and E[EMD] than both of its models, whose scores are from its own test split.",
-    ),
-)
-
-
 # Alt test -------------------------------------------------------------------------------------------------------------
 #
 # The alternative annotator test (Calderon et al., ACL 2025): six models on CEBaB stars.
@@ -333,10 +264,9 @@ def _long(file: Path, who: str, what: str) -> pl.DataFrame:
         return pl.DataFrame(rows, schema={who: pl.String, "item": pl.String, what: pl.Int64}, orient="row")
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise FileError(
-            f"it is not an object that maps names to items to whole numbers ({error})",
-            source=str(file),
+            f"it is not an object that maps names to items to whole numbers ({error})", source=str(file),
             hint="Download it again.",
-        ) from None
+        ) from None  # fmt: skip
 
 
 def alt_test_cells(folder: Path | None) -> Iterator[PublishedCell]:
@@ -348,19 +278,6 @@ def alt_test_cells(folder: Path | None) -> Iterator[PublishedCell]:
         for printed, name in COLUMNS.items():
             value = float(ours[name][0]) if ours.height else float("nan")
             yield PublishedCell("CEBaB stars, ε = .1", row["model"], printed, row[printed], value)
-
-
-ALT_TEST = Paper(
-    name="alt-test",
-    citation="Calderon et al. (2025), The Alternative Annotator Test for LLM-as-a-Judge, ACL",
-    cells=alt_test_cells,
-    files=(HUMANS, MODELS),
-    origin="the paper's CEBaB stars set (https://github.com/nitaytech/AltTest)",
-    parts=(
-        "The published test alone lets constants pass if one point dominates, so here a model is said to stand in only "
-        "if its advantage also exceeds that of the best constant.",
-    ),
-)
 
 
 # Lewidi ---------------------------------------------------------------------------------------------------------------
@@ -416,21 +333,16 @@ def lewidi_cells(folder: Path | None) -> Iterator[PublishedCell]:
                 yield PublishedCell(f"{name}, test", model, LABELS[metric], "", found.value(model, metric))
 
 
-LEWIDI = Paper(
-    name="lewidi",
-    citation="Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives: The Third Edition of the Learning with "
-    "Disagreements Shared Task, arXiv 2510.08460",
-    cells=lewidi_cells,
-    files=("CSC_dev.json", "CSC_test.json", "Paraphrase_train.json", "Paraphrase_test.json"),
-    origin="LeWiDi 2025 (https://le-wi-di.github.io)",
-    parts=(
-        "The task's tables are not included, so nothing is compared: compare a submission with these numbers.",
-        "The description divides absolute distance by the range, 5 and 10 (AD); a public implementation divides by the "
-        "number of points, 6 and 11 (AD/points).",
-        "ER and AD of uniform and marginal are the expected values if each rater's point is drawn from them; the most "
-        "frequent point for everybody is the fairer baseline for predictions of individual raters.",
-        "The marginal prediction for CSC comes from its dev part, since the training part is not available.",
-    ),
-)
-
-PAPERS = (GRASP, RESPONSIVENESS, NORMS, SOFT, ALT_TEST, LEWIDI)
+def papers() -> dict[str, Paper]:
+    """Return every paper that can be reproduced, by its name: what ``papers.toml`` says of it, and its cells."""
+    cells: dict[str, Callable[[Path | None], Iterator[PublishedCell]]] = {
+        "grasp": grasp_cells, "responsiveness": responsiveness_cells, "norms": norms_cells, "soft": soft_cells,
+        "alt-test": alt_test_cells, "lewidi": lewidi_cells,
+    }  # fmt: skip
+    told = tomllib.loads(shipped("papers.toml").decode())
+    for one in told.values():
+        one["parts"] = tuple(part.format(lower=-LOWER, same=SAME) for part in one["parts"])
+    return {
+        name: Paper(name=name, cells=cells[name], **one | {"files": tuple(one.get("files", ()))})
+        for name, one in told.items()
+    }

@@ -110,7 +110,9 @@ class Paper:
         """Return the folder with the files; raise an error if it lacks one."""
         if data is not None and not self.files:
             raise InputError(f"{self.name} needs no data: it simulates them", hint="Leave out --data (data=).")
-        folder = in_catalogue(self) if data is None else Path(os.fspath(data))
+        folder = None if data is None else Path(os.fspath(data))
+        if data is None and self.dataset and is_held(dataset(self.dataset)):  # the catalogue has them on this machine
+            folder = folder_of(dataset(self.dataset))
         if folder is None:
             if self.files and not self.without:
                 raise InputError(f"{self.name} needs {self._needed()}", hint=self._hint())
@@ -121,10 +123,9 @@ class Paper:
         known = names_of(dataset(self.dataset)) if self.dataset else []
         if lacking and not any((folder / name).is_file() for name in known):
             raise FileError(
-                f"there is no file {lacking[0]}; {self.name} needs {self._needed()}",
-                source=os.fspath(folder),
+                f"there is no file {lacking[0]}; {self.name} needs {self._needed()}", source=os.fspath(folder),
                 hint=self._hint(),
-            )
+            )  # fmt: skip
         return folder
 
     def _hint(self) -> str:
@@ -135,17 +136,14 @@ class Paper:
         return f"{' and '.join(self.files)} of {self.origin}"
 
 
-def in_catalogue(paper: Paper) -> Path | None:
-    """Return where the catalogue of data sets keeps a paper's files on this machine, None if it does not have them."""
-    if not paper.dataset or not is_held(dataset(paper.dataset)):
-        return None
-    return folder_of(dataset(paper.dataset))
-
-
 def published(name: str) -> pl.DataFrame:
     """Return a printed table, with every number as printed."""
-    text = resources.files("plurivox.reproduce").joinpath("published", f"{name}.csv").read_bytes()
-    return pl.read_csv(text, infer_schema=False)
+    return pl.read_csv(shipped(f"{name}.csv"), infer_schema=False)
+
+
+def shipped(name: str) -> bytes:
+    """Return a file with facts about papers."""
+    return resources.files("plurivox.reproduce").joinpath("published", name).read_bytes()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -272,7 +272,9 @@ def simulate(
     for number, effect in enumerate(effects):
         met = [people[name] == value for name, value in effect.condition.items()]
         members[number] = np.all(met, axis=0)
-        changes[number] = _change(effect, topics, _rng(seed, "shared deviation", number))
+        shared = _rng(seed, "shared deviation", number).normal(0.0, effect.shared_sd, len(topics))
+        concerned = True if effect.violation is None else topics == effect.violation
+        changes[number] = np.where(concerned, effect.bias + shared, 0.0)
     cuts = cut_points(len(scale), reach=cut_reach)
     world = _World(severity, changes, cuts, label_column(scale), _ids("item", n_items), seed)
 
@@ -300,17 +302,14 @@ def simulate(
     percentiles = strictness(trained, _rng(seed, "trained"), trained_mean, trained_sd, trained_range)
     return Simulation(
         ratings_frame=_long(world.item_ids, item, rater_ids, rater, world.labels.gather(positions), times),
-        raters=_rater_table(rater_ids, people, missing_attributes, seed),
-        items=_item_table(world, topics),
+        raters=_rater_table(rater_ids, people, missing_attributes, seed), items=_item_table(world, topics),
         trained_frame=_trained_frame(world, percentiles) if trained else None,
         answers=pl.concat([_answers(world, model, effects) for model in models]) if models else None,
         predictions=pl.concat([_predicted(world, one, spread, scale) for one in predictors]) if predictors else None,
         truth_items=pl.DataFrame({"item": world.item_ids, "severity": severity}),
-        truth_raters=pl.DataFrame(truth_raters),
-        truth_groups=_group_table(effects, members),
-        scale=scale,
+        truth_raters=pl.DataFrame(truth_raters), truth_groups=_group_table(effects, members), scale=scale,
         settings=settings,
-    )
+    )  # fmt: skip
 
 
 def _rng(seed: int, part: str, key: str | int | None = None) -> np.random.Generator:
@@ -329,13 +328,6 @@ def _drawn(proportions: Mapping[str, float], n: int, rng: np.random.Generator) -
 def _ids(kind: str, n: int, *, width: int = 3) -> pl.Series:
     width = max(width, len(str(n)))
     return pl.Series([f"{kind}-{number:0{width}d}" for number in range(1, n + 1)], dtype=pl.String)
-
-
-def _change(effect: Effect, topics: Texts, rng: np.random.Generator) -> Floats:
-    """Return what an effect adds to each severity: β_g + d_gi, 0 for items not of its topic."""
-    shared = rng.normal(0.0, effect.shared_sd, len(topics))
-    concerned = True if effect.violation is None else topics == effect.violation
-    return np.where(concerned, effect.bias + shared, 0.0)
 
 
 def _design(
@@ -366,14 +358,9 @@ def _perceived(world: _World, rater: Ints, item: Ints, bias: Floats, members: Bo
 
 
 def _apply_styles(
-    positions: npt.NDArray[Any],
-    perceived: Floats,
-    rater: Ints,
-    habits: Texts,
-    n_points: int,
-    options: Mapping[str, Mapping[str, float]],
-    seed: int,
-) -> None:
+    positions: npt.NDArray[Any], perceived: Floats, rater: Ints, habits: Texts, n_points: int,
+    options: Mapping[str, Mapping[str, float]], seed: int,
+) -> None:  # fmt: skip
     """Change the positions in place, rater by rater."""
     bounds = np.searchsorted(rater, np.arange(len(habits) + 1))
     for number in np.flatnonzero(habits != "normal").tolist():

@@ -244,19 +244,12 @@ def check_numbers(given: Mapping[str, Any]) -> None:
     """Raise an error unless sizes, fractions and spreads, by the names of the arguments, are in range."""
     for name, least in {"n_items": 1, "n_raters": 1, "trained": 0, "seed": 0}.items():
         _require_count(name, given[name], least, MOST[name])
-    for name in ("missing", "missing_attributes", "repeated"):
-        _require_fraction(name, given[name])
-    for name in ("rater_sd", "noise_sd", "cut_reach"):
-        _require_spread(name, given[name])
+    _check("", given, missing="fraction", missing_attributes="fraction", repeated="fraction")
+    _check("", given, rater_sd="spread", noise_sd="spread", cut_reach="spread")
     if given["ratings_per_item"] is not None:
         _check_per_item(given["ratings_per_item"], given["n_raters"], given["missing"])
     if "n_rated" in given:
         _require_count("n_rated", given["n_rated"], 1, given["n_items"])
-    _check_sizes(given)
-
-
-def _check_sizes(given: Mapping[str, Any]) -> None:
-    """Raise an error if the study would not fit in memory."""
     per_item = given["ratings_per_item"] or given["n_raters"]
     per_item = per_item[-1] if isinstance(per_item, list) else per_item
     for what, number in {
@@ -269,13 +262,9 @@ def _check_sizes(given: Mapping[str, Any]) -> None:
 
 
 def check_population(
-    attributes: Mapping[str, Proportions],
-    violations: Proportions,
-    styles: Proportions,
-    style_options: Mapping[str, Mapping[str, float]],
-    effects: Sequence[Effect],
-    models: Sequence[SimulatedModel],
-) -> None:
+    attributes: Mapping[str, Proportions], violations: Proportions, styles: Proportions,
+    style_options: Mapping[str, Mapping[str, float]], effects: Sequence[Effect], models: Sequence[SimulatedModel],
+) -> None:  # fmt: skip
     """Raise an error unless proportions add up and styles, effects and models name only what exists."""
     for name, proportions in attributes.items():
         _require(name != "rater", "a name in attributes", name, "another name: it is the column of ids")
@@ -287,7 +276,14 @@ def check_population(
     for name, options in style_options.items():
         _check_options(name, options)
     for number, effect in enumerate(effects):
-        _check_effect(f"effects[{number}]", effect, attributes, violations)
+        where = f"effects[{number}]"
+        _check(f"{where}.", effect, condition="mapping")
+        _require(bool(effect.condition), f"{where}.condition", effect.condition, 'like {"gender": "Woman"}')
+        _check_person(f"{where}.condition", effect.condition, attributes)
+        _check(f"{where}.", effect, bias="finite", shared_sd="spread")
+        if effect.violation is not None:
+            _check(f"{where}.", effect, violation="text")
+            _require_known(f"{where}: violation {effect.violation!r}", effect.violation, violations)
     for number, model in enumerate(models):
         _check_model(f"models[{number}]", model, attributes)
     names = [model.name for model in models]
@@ -300,10 +296,10 @@ def check_predictors(predictors: Sequence[SimulatedPredictor], labels: Sequence[
         where = f"predictors[{number}]"
         named = is_text(predictor.name) and bool(predictor.name.strip())
         _require(named, f"{where}.name", predictor.name, "a text that is not blank")
-        _require_spread(f"{where}.error_sd", predictor.error_sd)
+        _check(f"{where}.", predictor, error_sd="spread")
         sharp = _is_real(predictor.sharpness) and predictor.sharpness > 0
         _require(sharp, f"{where}.sharpness", predictor.sharpness, "a finite number above 0")
-        _require_finite(f"{where}.bias", predictor.bias)
+        _check(f"{where}.", predictor, bias="finite")
     names = [predictor.name for predictor in predictors]
     _require(len(set(names)) == len(names), "the list of names in predictors", names, "without repeats")
     for label in labels if predictors else ():
@@ -359,26 +355,11 @@ def _check_options(style: str, options: Mapping[str, float]) -> None:
         _require(_is_real(value) and 0 <= value <= 1, where, value, "a number from 0 to 1")
 
 
-def _check_effect(where: str, effect: Effect, attributes: Mapping[str, Proportions], violations: Proportions) -> None:
-    _require_mapping(f"{where}.condition", effect.condition)
-    _require(bool(effect.condition), f"{where}.condition", effect.condition, 'like {"gender": "Woman"}')
-    _check_person(f"{where}.condition", effect.condition, attributes)
-    _require_finite(f"{where}.bias", effect.bias)
-    _require_spread(f"{where}.shared_sd", effect.shared_sd)
-    if effect.violation is not None:
-        _require(is_text(effect.violation), f"{where}.violation", effect.violation, "a text")
-        _require_known(f"{where}: violation {effect.violation!r}", effect.violation, violations)
-
-
 def _check_model(where: str, model: SimulatedModel, attributes: Mapping[str, Proportions]) -> None:
-    _require(is_text(model.name), f"{where}.name", model.name, "a text")
-    _require_mapping(f"{where}.like", model.like)
+    _check(f"{where}.", model, name="text", like="mapping")
     _check_person(f"{where}.like", model.like, attributes)
-    _require_finite(f"{where}.bias", model.bias)
-    _require_finite(f"{where}.refusal_slope", model.refusal_slope)
-    _require_spread(f"{where}.noise_sd", model.noise_sd)
-    _require_fraction(f"{where}.refusal_rate", model.refusal_rate)
-    _require_fraction(f"{where}.unreadable_rate", model.unreadable_rate)
+    _check(f"{where}.", model, bias="finite", refusal_slope="finite", noise_sd="spread")
+    _check(f"{where}.", model, refusal_rate="fraction", unreadable_rate="fraction")
 
 
 def _check_person(where: str, person: Mapping[str, str], attributes: Mapping[str, Proportions]) -> None:
@@ -390,10 +371,6 @@ def _check_person(where: str, person: Mapping[str, str], attributes: Mapping[str
 def _require(allowed: bool, name: str, value: object, expected: str) -> None:
     if not allowed:
         raise InputError(f"{name} is {shown(value)}, but must be {expected}")
-
-
-def _require_mapping(name: str, value: object) -> None:
-    _require(fits(value, Mapping[str, str]), name, value, 'a mapping such as {"gender": "Woman"}')
 
 
 def _require_known(what: str, name: str, known: Mapping[str, Any]) -> None:
@@ -409,17 +386,22 @@ def _require_count(name: str, value: object, least: int, most: int | None = None
         _require(int(value) <= most, name, value, f"at most {most:,}")  # type: ignore[call-overload]
 
 
-def _require_finite(name: str, value: object) -> None:
-    _require(_is_real(value), name, value, "a finite number")
-
-
-def _require_spread(name: str, value: Any) -> None:
-    _require(_is_real(value) and value >= 0, name, value, "a finite number of at least 0")
-
-
-def _require_fraction(name: str, value: Any) -> None:
-    _require(_is_real(value) and 0 <= value < 1, name, value, "a fraction from 0 to below 1")
-
-
 def _is_real(value: object) -> bool:
     return fits(value, float) and math.isfinite(value)  # type: ignore[arg-type]
+
+
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "text": (is_text, "a text"),
+    "mapping": (lambda value: fits(value, Mapping[str, str]), 'a mapping such as {"gender": "Woman"}'),
+    "finite": (_is_real, "a finite number"),
+    "spread": (lambda value: _is_real(value) and value >= 0, "a finite number of at least 0"),
+    "fraction": (lambda value: _is_real(value) and 0 <= value < 1, "a fraction from 0 to below 1"),
+}
+
+
+def _check(where: str, given: Any, **rules: str) -> None:
+    """Raise an error unless values of a mapping or a record, by the names of their rules, are allowed."""
+    for name, rule in rules.items():
+        value = given[name] if isinstance(given, Mapping) else getattr(given, name)
+        allowed, expected = _RULES[rule]
+        _require(allowed(value), f"{where}{name}", value, expected)

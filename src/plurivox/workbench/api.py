@@ -18,10 +18,11 @@ from plurivox import __version__
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.base.settings import Settings
 from plurivox.base.settings.record import Spec, plain
+from plurivox.lenses import lenses
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.bench import single
+from plurivox.workbench.bench import Bench
 from plurivox.workbench.making import lens_named, problem_in_words
-from plurivox.workbench.pages import bench_of, page, said_of, study_of
+from plurivox.workbench.pages import bench_of, of_study, page, said_of
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import DONE, PLACES, StoredRun, StudyRecord
 from plurivox.workbench.runs import run_of
@@ -54,9 +55,8 @@ def shown_study(study: StudyRecord) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def shown_run(request: Request, run: StoredRun) -> dict[str, Any]:
+def shown_run(bench: Bench, run: StoredRun) -> dict[str, Any]:
     """Return what programs are told about a run, with its result once there is one."""
-    bench = bench_of(request)
     state = bench.jobs.progress(run.id)
     told: dict[str, Any] = {
         "id": run.id, "kind": run.kind, "state": run.state, "created": run.created, "ended": run.ended,
@@ -70,9 +70,8 @@ def shown_run(request: Request, run: StoredRun) -> dict[str, Any]:
     return told
 
 
-async def asked(request: Request, kind: str, question: Mapping[str, Any]) -> Response:
+async def asked(bench: Bench, study: StudyRecord, kind: str, question: Mapping[str, Any]) -> Response:
     """Have something computed; return its answer if that is quick, otherwise what to ask for again."""
-    bench, study = bench_of(request), study_of(request)
     if "ratings" not in study.files:
         raise InputError("the study has no ratings yet", hint="Add the file with the ratings.")
     run = bench.run(study, question) if kind == "run" else bench.jobs.ask(study, kind, question, again=True)
@@ -83,7 +82,7 @@ async def asked(request: Request, kind: str, question: Mapping[str, Any]) -> Res
     if status == 400:
         told = run.problem or problem_in_words(f"it was {run.state}")
         return JSONResponse({"error": {"status": 400, **told}}, 400)
-    return JSONResponse(shown_run(request, run), status)
+    return JSONResponse(shown_run(bench, run), status)
 
 
 async def studies(request: Request) -> Response:
@@ -97,7 +96,8 @@ async def add_study(request: Request) -> Response:
     name, simulated, packed = given.get("name", "A study"), given.get("simulated", False), given.get("packed")
     _check_name(name)
     if packed is not None:
-        _check_packed(packed, simulated)
+        if not isinstance(packed, str) or not packed.strip() or not packed.isprintable() or simulated is not False:
+            raise InputError("this is not a packed study", hint="Send the path of a folder made by plurivox pack.")
         bench.check_local()
         found = await asyncio.to_thread(open_packed, bench.store, packed)
         return JSONResponse(shown_study(bench.store.study(found)), 201)
@@ -107,24 +107,18 @@ async def add_study(request: Request) -> Response:
     return JSONResponse(shown_study(bench.store.study(found)), 201)
 
 
-def _check_packed(packed: Any, simulated: Any) -> None:
-    if not isinstance(packed, str) or not packed.strip() or not packed.isprintable() or simulated is not False:
-        raise InputError("this is not a packed study", hint="Send the path of a folder made by plurivox pack.")
-
-
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not len(name.strip()) > 0 or len(name) > 200 or not name.isprintable():
         raise InputError("this is not a name", hint="Send a text of 1 to 200 characters.")
 
 
-async def study(request: Request) -> Response:
+async def study(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """Return what is known about a study."""
-    return JSONResponse(shown_study(study_of(request)))
+    return JSONResponse(shown_study(known))
 
 
-async def change_study(request: Request) -> Response:
+async def change_study(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """Change its name, how its files are read, or its settings."""
-    bench, known = bench_of(request), study_of(request)
     given = await body_of(request, "name", "revision", "reading", "asked")
     revision = given.pop("revision", None)
     if revision is not None and not isinstance(revision, int):
@@ -140,16 +134,15 @@ async def change_study(request: Request) -> Response:
     return JSONResponse(shown_study(bench.store.study(known.id)))
 
 
-async def delete_study(request: Request) -> Response:
+async def delete_study(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """Delete a study and its files."""
-    bench, known = bench_of(request), study_of(request)
     await bench.forget(known.id)
     return Response(status_code=204)
 
 
-async def put_file(request: Request) -> Response:
+async def put_file(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """Add a file, or replace another."""
-    bench, known, role = bench_of(request), study_of(request), _role(request)
+    role = _role(request)
     name = request.query_params.get("name", "")
     if not name.strip():
         raise InputError("the file has no name", hint="Send it as ?name=ratings.csv.")
@@ -166,43 +159,42 @@ def _role(request: Request) -> str:
     return role
 
 
-async def remove_file(request: Request) -> Response:
+async def remove_file(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """Remove a file."""
-    bench_of(request).store.remove_file(study_of(request).id, _role(request))
+    bench.store.remove_file(known.id, _role(request))
     return Response(status_code=204)
 
 
-async def look(request: Request) -> Response:
+async def look(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """Return what was recognised in the files, and what is wrong."""
-    return await asked(request, "look", {})
+    return await asked(bench, known, "look", {})
 
 
-async def runs(request: Request) -> Response:
+async def runs(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """List what was computed."""
-    every = bench_of(request).store.runs(study_of(request).id)
     names = ("id", "kind", "state", "created", "ended")
-    return JSONResponse([{name: getattr(one, name) for name in names} for one in every])
+    return JSONResponse([{name: getattr(one, name) for name in names} for one in bench.store.runs(known.id)])
 
 
-async def start_run(request: Request) -> Response:
+async def start_run(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """Run every analysis that the files allow."""
-    return await asked(request, "run", ReportSettings.from_dict(await body_of(request)).as_dict())
+    return await asked(bench, known, "run", ReportSettings.from_dict(await body_of(request)).as_dict())
 
 
-async def run(request: Request) -> Response:
+async def run(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """Return how far a run is, with its result once there is one."""
-    return JSONResponse(shown_run(request, run_of(request)))
+    return JSONResponse(shown_run(bench, run_of(request, bench, known)))
 
 
-async def cancel_run(request: Request) -> Response:
+async def cancel_run(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """End a run."""
-    await bench_of(request).jobs.cancel(run_of(request).id)
+    await bench.jobs.cancel(run_of(request, bench, known).id)
     return Response(status_code=204)
 
 
-async def question(request: Request) -> Response:
+async def question(request: Request, bench: Bench, known: StudyRecord) -> Response:
     """Ask one lens."""
-    lens, study_of_it = lens_named(request.path_params["lens"]), study_of(request)
+    lens = lens_named(request.path_params["lens"])
     takes_item = any(one.name == "item" for one in lens.inputs)
     given = await body_of(request, "settings", *(("item",) if takes_item else ()))
     settings = given.get("settings", {})
@@ -211,12 +203,12 @@ async def question(request: Request) -> Response:
     if takes_item and not isinstance(given.get("item"), str):
         raise InputError("no item is named", hint='Send its id as "item".')
     lacking = [one.name for one in lens.inputs if one.options[0].argument and one.name != "item"
-               and one.name not in study_of_it.files]  # fmt: skip
+               and one.name not in known.files]  # fmt: skip
     if lacking:
         raise InputError(f"this needs {' and '.join(lacking)}", hint="Add the file first.")
     record = lens.settings.from_dict(settings)
-    question = bench_of(request).question(study_of_it, lens, record, given["item"] if takes_item else "")
-    return await asked(request, "question", question)
+    question = bench.question(known, lens, record, given["item"] if takes_item else "")
+    return await asked(bench, known, "question", question)
 
 
 # The description ------------------------------------------------------------------------------------------------------
@@ -297,18 +289,6 @@ _ENDPOINTS: tuple[tuple[str, str, Callable[..., Any], tuple[int, ...]], ...] = (
 """Method, address, what answers (whose name and docstring describe it), and statuses."""
 
 
-def _bodies() -> dict[Callable[..., Any], dict[str, Any]]:
-    """Return what is described of some endpoints besides: what they are sent."""
-    new = {"name": _NAME, "simulated": {"type": "boolean"}, "packed": _STRING}
-    changes = {"name": _NAME, "revision": {"type": "integer"}, "reading": schema_of(ReadingSettings),
-               "asked": schema_of(ReportSettings)}  # fmt: skip
-    return {
-        add_study: {"requestBody": _body(_object(new))}, change_study: {"requestBody": _body(_object(changes))},
-        put_file: {"parameters": [_FILE_NAME], "requestBody": _BYTES},
-        start_run: {"requestBody": _body(schema_of(ReportSettings))},
-    }  # fmt: skip
-
-
 def _parameters(path: str) -> dict[str, Any]:
     named = [{"name": name, "in": "path", "required": True, **_IN_PATH[name]} for name in re.findall(r"{(\w+)}", path)]
     return {"parameters": named} if named else {}
@@ -318,13 +298,20 @@ def _parameters(path: str) -> dict[str, Any]:
 def description() -> dict[str, Any]:
     """Return the OpenAPI description."""
     paths: dict[str, Any] = {}
-    bodies = _bodies()
+    new = {"name": _NAME, "simulated": {"type": "boolean"}, "packed": _STRING}
+    changes = {"name": _NAME, "revision": {"type": "integer"}, "reading": schema_of(ReadingSettings),
+               "asked": schema_of(ReportSettings)}  # fmt: skip
+    bodies: dict[Callable[..., Any], dict[str, Any]] = {
+        add_study: {"requestBody": _body(_object(new))}, change_study: {"requestBody": _body(_object(changes))},
+        put_file: {"parameters": [_FILE_NAME], "requestBody": _BYTES},
+        start_run: {"requestBody": _body(schema_of(ReportSettings))},
+    }  # fmt: skip
     for method, path, function, statuses in _ENDPOINTS:
         paths.setdefault(path, _parameters(path))[method] = {
             "operationId": function.__name__, "summary": function.__doc__, **bodies.get(function, {}),
             "responses": _answers(*statuses),
         }  # fmt: skip
-    for lens in single():
+    for lens in lenses():
         inputs = {source.name: _STRING for source in lens.inputs if source.name == "item"}
         body = _object({"settings": schema_of(lens.settings), **inputs}, *inputs)
         paths[f"/studies/{{study}}/questions/{lens.name}"] = {
@@ -366,6 +353,11 @@ async def about(request: Request) -> Response:
 ROUTES = [
     Route("/api", about),
     Route(f"{V1}/openapi.json", openapi),
-    *(Route(f"{V1}{path}", function, methods=[method.upper()]) for method, path, function, _ in _ENDPOINTS),
-    Route(f"{V1}/studies/{{study}}/questions/{{lens}}", question, methods=["POST"]),
+    *(
+        of_study(f"{V1}{path}", function, method.upper())
+        if "{study}" in path
+        else Route(f"{V1}{path}", function, methods=[method.upper()])
+        for method, path, function, _ in _ENDPOINTS
+    ),
+    of_study(f"{V1}/studies/{{study}}/questions/{{lens}}", question, "POST"),
 ]

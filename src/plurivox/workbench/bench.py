@@ -15,12 +15,11 @@ from plurivox import __version__
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.base.settings import Settings
 from plurivox.infer.lens import Lens
-from plurivox.lenses import lenses
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.commands import lens_command, python_lines, report_command
+from plurivox.workbench.forms import lens_command, python_lines, report_command
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import PANEL, templates
-from plurivox.workbench.reading import ReadingSettings, asked_of, shown_names
+from plurivox.workbench.reading import ReadingSettings, asked_of
 from plurivox.workbench.records import StoredRun, StudyRecord
 from plurivox.workbench.store import StudyStore
 from plurivox.workbench.watches import Watcher
@@ -49,7 +48,8 @@ class Bench:
     def commands(self, study: StudyRecord, asked: Mapping[str, Any], lens: Lens | None = None,
                  given: Mapping[str, str] | None = None) -> dict[str, str]:  # fmt: skip
         """Return the command line and the lines of Python that do the same."""
-        files, reading = shown_names(study.files), ReadingSettings.from_dict(study.reading)
+        files = {role: one.shown for role, one in study.files.items()}
+        reading = ReadingSettings.from_dict(study.reading)
         if "ratings" not in files:
             return {"command": "", "python": ""}
         beside = [one for one in ((self.look(study) or {}).get("beside") or {}).values() if one]
@@ -133,21 +133,10 @@ class Bench:
 
 
 @functools.cache
-def single() -> tuple[Lens, ...]:
-    """Return the lenses that can be asked on their own."""
-    return tuple(lenses())
-
-
-def day(moment: float) -> str:
-    """Return a time in the time zone of this machine."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
-
-
-@functools.cache
 def environment() -> Any:
     """Return the environment for the templates of pages."""
     made = templates()  # shared with what makes pieces of pages, which need none of the following
-    made.filters["day"] = day
+    made.filters["day"] = lambda at: time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
     made.filters["moment"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
     made.filters["sentence"] = lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}."
     made.filters["axes"] = lambda by: ", ".join(" × ".join(one) for one in by)

@@ -8,13 +8,12 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.workbench.bench import Bench
 from plurivox.workbench.forms import fields_of, read_form
 from plurivox.workbench.making import lens_named
-from plurivox.workbench.pages import bench_of, form_of, go, known_of, one, study_of, study_page
+from plurivox.workbench.pages import form_of, go, known_of, of_study, one, study_page
 from plurivox.workbench.records import StoredRun, StudyRecord
 from plurivox.workbench.runs import needed, piece
 
@@ -29,7 +28,7 @@ def view(
     place: str = "", **known: Any,
 ) -> Response:  # fmt: skip
     """Return a page with a view of something, or its progress; if nothing is chosen, with the choices."""
-    bench = bench_of(request)
+    bench: Bench = request.app.state.bench
     base = bench.last_run(study.id, request.query_params.get("run"))
     run = None if asked is None else bench.jobs.ask(study, kind, asked)
     folder = None if run is None else bench.jobs.made(study.id, run.key)
@@ -41,18 +40,16 @@ def view(
     )  # fmt: skip
 
 
-def groups_of(bench: Bench, study: StudyRecord, run: StoredRun) -> dict[str, list[str]]:
-    """Return the groups of a run by axis."""
-    folder = bench.jobs.made(study.id, run.key)
-    found: dict[str, list[str]] = {} if folder is None else bench.jobs.told(folder)["groups"]
-    return found
+def _told(bench: Bench, run: StoredRun, name: str) -> Any:
+    """Return what a run says about its groups, by axis, or about its models; nothing until it has ended."""
+    folder = bench.jobs.made(run.study, run.key)
+    return {} if folder is None else bench.jobs.told(folder)[name]
 
 
-async def groups(request: Request) -> Response:
+async def groups(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Show one group."""
-    bench, study = bench_of(request), study_of(request)
     run = needed(request, study)
-    known = groups_of(bench, study, run)
+    known = _told(bench, run, "groups")
     axis, group = request.query_params.get("axis", ""), request.query_params.get("group", "")
     chosen = group in known.get(axis, [])
     unknown = f"{axis}: {group}" if group and not chosen and not run.going else ""
@@ -64,11 +61,10 @@ async def groups(request: Request) -> Response:
     )  # fmt: skip
 
 
-async def compare(request: Request) -> Response:
+async def compare(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Show two groups, or two models, side by side."""
-    bench, study = bench_of(request), study_of(request)
     run = needed(request, study)
-    known, models = groups_of(bench, study, run), models_of(bench, study, run)
+    known, models = (_told(bench, run, name) for name in ("groups", "models"))
     axis, first, other = (request.query_params.get(name, "") for name in ("axis", "one", "other"))
     every = known.get(axis, models if axis == MODEL else [])
     chosen = first in every and other in every and first != other
@@ -84,18 +80,10 @@ async def compare(request: Request) -> Response:
     )  # fmt: skip
 
 
-def models_of(bench: Bench, study: StudyRecord, run: StoredRun) -> list[str]:
-    """Return the models whose answers or predictions a run has."""
-    folder = bench.jobs.made(study.id, run.key)
-    found: list[str] = [] if folder is None else bench.jobs.told(folder)["models"]
-    return found
-
-
-async def items(request: Request) -> Response:
+async def items(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """List items, searched, filtered and ordered as the address says."""
     import polars as pl
 
-    bench, study = bench_of(request), study_of(request)
     needed(request, study)
     run = bench.jobs.ask(study, "items", {})
     folder = bench.jobs.made(study.id, run.key)
@@ -141,9 +129,8 @@ def _listed(frame: Any, order: str, given: Mapping[str, str], path: str) -> dict
     }  # fmt: skip
 
 
-async def item(request: Request) -> Response:
+async def item(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Show one item."""
-    bench, study = bench_of(request), study_of(request)
     run, wanted = needed(request, study), request.query_params.get("item", "")
     if not wanted:
         raise SelectionError("no item is named", hint="Choose one from the list of items.")
@@ -155,9 +142,8 @@ async def item(request: Request) -> Response:
     )  # fmt: skip
 
 
-async def lens(request: Request) -> Response:
+async def lens(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Run one lens, with all its settings; the address is the question."""
-    bench, study = bench_of(request), study_of(request)
     record = lens_named(request.path_params["lens"])
     look = bench.look(study)
     if look is None or look["problem"]:
@@ -167,7 +153,7 @@ async def lens(request: Request) -> Response:
     asks = "go" in given
     start = {} if asks or "by" not in record.settings.specs() else {"by": usual["by"]}
     settings = record.settings.from_dict({**read_form(record.settings, given), **start})
-    item = one(given, "item")
+    fields, item = fields_of(settings, known_of(look)), one(given, "item")
     wanted = [source.name for source in record.inputs if source.options[0].argument]
     lacking = [name for name in wanted if name != "item" and name not in study.files]
     ready = asks and not lacking and (item or "item" not in wanted)
@@ -175,30 +161,29 @@ async def lens(request: Request) -> Response:
     return view(
         request, "lens.html.j2", study, "ask", "question", question if ready else None,
         record.question if ready else "",
-        heading="What was found", lens=record, fields=fields_of(settings, known_of(look)), wanted=wanted,
-        lacking=lacking, item=item,
-        changed=asks and any(field.changed for field in fields_of(settings, known_of(look)) if field.kind != "axes"),
+        heading="What was found", lens=record, fields=fields, wanted=wanted, lacking=lacking, item=item,
+        changed=asks and any(field.changed for field in fields if field.kind != "axes"),
         **bench.commands(study, settings.as_dict(), record, {"item": item} if item else {}),
     )  # fmt: skip
 
 
-async def write_note(request: Request) -> Response:
+async def write_note(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Save a note on a result."""
-    study, form = study_of(request), await form_of(request)
+    form = await form_of(request)
     place, text = one(form, "place"), one(form, "text")
     if not place or len(place) > 500 or len(text) > 5000:
         raise InputError(
             "this note cannot be saved", hint="A note belongs to a result and may have up to 5,000 characters."
         )
-    bench_of(request).store.write_note(study.id, place, text)
+    bench.store.write_note(study.id, place, text)
     return go(one(form, "back") or f"/studies/{study.id}/results")
 
 
 ROUTES = [
-    Route("/studies/{study}/groups", groups),
-    Route("/studies/{study}/compare", compare),
-    Route("/studies/{study}/items", items),
-    Route("/studies/{study}/item", item),
-    Route("/studies/{study}/lenses/{lens}", lens),
-    Route("/studies/{study}/notes", write_note, methods=["POST"]),
+    of_study("/studies/{study}/groups", groups),
+    of_study("/studies/{study}/compare", compare),
+    of_study("/studies/{study}/items", items),
+    of_study("/studies/{study}/item", item),
+    of_study("/studies/{study}/lenses/{lens}", lens),
+    of_study("/studies/{study}/notes", write_note, "POST"),
 ]

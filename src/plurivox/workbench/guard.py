@@ -85,14 +85,13 @@ class Guard:
         if scope["type"] != "http":  # there are no web sockets here
             await send({"type": "websocket.close", "code": 1008})
             return
-        headers = _RequestHeaders(scope["headers"])
-        problem = self._elsewhere(headers) or self._unsaid(scope["method"], headers)
+        problem = self._elsewhere(scope) or self._unsaid(scope)
         if problem:
             await answer(send, *problem)
-        elif self._has_key(headers) or self._has_cookie(headers):
+        elif self._has_key(scope) or self._has_cookie(scope):
             clean = _without_token(scope)
             if clean is None:
-                await self._pass(scope, headers, receive, send)
+                await self._pass(scope, receive, send)
             else:
                 await answer(send, 303, "", {"location": clean})
         else:
@@ -100,34 +99,33 @@ class Guard:
 
     def knows(self, scope: Scope) -> bool:
         """Return whether a request comes from the browser or a program that was let in."""
-        headers = _RequestHeaders(scope["headers"])
-        return self._elsewhere(headers) is None and (self._has_key(headers) or self._has_cookie(headers))
+        return self._elsewhere(scope) is None and (self._has_key(scope) or self._has_cookie(scope))
 
-    def _elsewhere(self, headers: _RequestHeaders) -> tuple[int, str] | None:
+    def _elsewhere(self, scope: Scope) -> tuple[int, str] | None:
         """Return why a request for another host, or from another site, is refused."""
         names = {f"{host}:{self.port}" for host in self.hosts} | (set(self.hosts) if self.port == 80 else set())
-        called = headers.all("host")
+        called = _all(scope, "host")
         if len(called) != 1 or called[0] not in names:
             return 421, "This address is not the one that plurivox serve printed."
-        origins, site = headers.all("origin"), headers.all("sec-fetch-site")
+        origins, site = _all(scope, "origin"), _all(scope, "sec-fetch-site")
         if (origins and origins != [f"http://{called[0]}"]) or (site and site not in (["same-origin"], ["none"])):
             return 403, "This request comes from another site."
         return None
 
-    def _unsaid(self, method: str, headers: _RequestHeaders) -> tuple[int, str] | None:
+    def _unsaid(self, scope: Scope) -> tuple[int, str] | None:
         """Return why a request that changes something without saying where it comes from is refused."""
-        said = headers.all("origin") or headers.all("sec-fetch-site") == ["same-origin"]
-        if method in SAFE or said or self._has_key(headers):
+        said = _all(scope, "origin") or _all(scope, "sec-fetch-site") == ["same-origin"]
+        if scope["method"] in SAFE or said or self._has_key(scope):
             return None
         return 403, "A request that changes something must say where it comes from in its Origin header."
 
-    def _has_key(self, headers: _RequestHeaders) -> bool:
+    def _has_key(self, scope: Scope) -> bool:
         """Return whether a request carries the key for programs."""
-        given = headers.all("authorization")
+        given = _all(scope, "authorization")
         return len(given) == 1 and given[0].startswith("Bearer ") and _same(given[0].removeprefix("Bearer "), self.key)
 
-    def _has_cookie(self, headers: _RequestHeaders) -> bool:
-        for line in headers.all("cookie"):
+    def _has_cookie(self, scope: Scope) -> bool:
+        for line in _all(scope, "cookie"):
             try:
                 found = SimpleCookie(line).get(self.cookie)
             except CookieError:
@@ -150,10 +148,10 @@ class Guard:
         cookie = f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
         await answer(send, 303, "", {"location": _without_token(scope) or "/", "set-cookie": cookie})
 
-    async def _pass(self, scope: Scope, headers: _RequestHeaders, receive: Receive, send: Send) -> None:
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the application answer, limit the size of the body, and add the headers of every answer."""
         most = self.most if UPLOADS.fullmatch(scope["path"]) else SMALL
-        length = headers.all("content-length")
+        length = _all(scope, "content-length")
         if length and (not length[0].isdigit() or int(length[0]) > most):
             await answer(send, 413, _too_large(most))
             return
@@ -192,15 +190,9 @@ def _too_large(most: int) -> str:
     return f"This is more than {most:,} bytes, the largest size accepted here{more}"
 
 
-class _RequestHeaders:
-    """Headers by name; several with the same name are kept separate."""
-
-    def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        self._pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in pairs]
-
-    def all(self, name: str) -> list[str]:
-        """Return all values of a name."""
-        return [value for one, value in self._pairs if one == name]
+def _all(scope: Scope, name: str) -> list[str]:
+    """Return all values of a header; several with the same name are kept separate."""
+    return [value.decode("latin-1") for one, value in scope["headers"] if one.decode("latin-1").lower() == name]
 
 
 _ADDED = (

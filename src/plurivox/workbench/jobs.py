@@ -281,19 +281,16 @@ class Jobs:
             if own is not None:
                 self._later(self._give(own, job))
                 own.job, job.worker = job, own
-            else:
-                self._start(job)
+            else:  # it has a process as soon as it runs
+                worker = _Worker(None, job.run.study, job)  # type: ignore[arg-type]
+                self._workers.append(worker)
+                job.worker = worker
+                self._later(self._begin(worker, job))
 
     def _later(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    def _start(self, job: _Job) -> None:
-        worker = _Worker(None, job.run.study, job)  # type: ignore[arg-type]  # it has one as soon as it runs
-        self._workers.append(worker)
-        job.worker = worker
-        self._later(self._begin(worker, job))
 
     async def _begin(self, worker: _Worker, job: _Job) -> None:
         """Start a process, in its own process group, so that all of it can be ended."""
@@ -376,15 +373,11 @@ class Jobs:
             remove_folder(self._store.folder, job.out)
         self._store.end_run(job.run.id, state, problem)
         if state == DONE:
-            self._prune(job)
+            study = job.run.study
+            newest = [run.key for kind in ("look", "run") for run in self._store.runs(study, kind, 1)]
+            with contextlib.suppress(FileError):  # a disk that is full; next time
+                prune(self._store, study, {job.run.key, *newest, *(one.run.key for one in self._going.values())})
         self._tell(job, ENDED)
-
-    def _prune(self, job: _Job) -> None:
-        """Remove what nobody has looked at for long; keep what is being made and what pages start with."""
-        study = job.run.study
-        newest = [run.key for kind in ("look", "run") for run in self._store.runs(study, kind, 1)]
-        with contextlib.suppress(FileError):  # a disk that is full; next time
-            prune(self._store, study, {job.run.key, *newest, *(one.run.key for one in self._going.values())})
 
     def _tell(self, job: _Job, name: str | None) -> None:
         if name is not None:

@@ -39,7 +39,7 @@ from plurivox.report.render import Explained, environment, with_unique_ids
 from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
 from plurivox.workbench.charts import LinkedPages, with_links
-from plurivox.workbench.commands import report_command
+from plurivox.workbench.forms import report_command
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, population_of, read, weighted
 from plurivox.workbench.records import DONE_FILE, RESULTS, touch
 
@@ -237,12 +237,18 @@ class Results:
 
 def make(desk: Desk, kind: str, asked: Mapping[str, Any], out: Path) -> None:
     """Compute one thing and write it into a folder; ``done.json`` comes last and shows that it is complete."""
-    kinds()
+    from plurivox.workbench import views  # only now, since charts and lenses take a while to load
+
+    kinds: dict[str, Callable[[Desk, Mapping[str, Any], Path], dict[str, Any]]] = {
+        "run": run, "report": write_reports, "look": views.look, "question": views.question, "group": views.group,
+        "item": views.item, "compare": views.compare, "models": views.models, "items": views.items,
+        "config": views.config, "table": views.table_file,
+    }  # fmt: skip
     desk.check()
     out.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PlurivoxWarning)
-        told = KINDS[kind](desk, asked, out)
+        told = kinds[kind](desk, asked, out)
     said = [str(one.message) for one in caught if isinstance(one.message, PlurivoxWarning)]
     write_json(out / DONE_FILE, {**told, "warnings": list(dict.fromkeys([*told.get("warnings", ()), *said]))})
 
@@ -312,7 +318,7 @@ def groups_in(brief: Brief) -> dict[str, list[str]]:
 
 def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Write the report and the summary, as HTML, and as PDF if there is a browser to print it."""
-    from plurivox.report.printing import browser
+    from plurivox.report.render import browser
 
     brief = replace(desk.brief(asked["asked"]), notes=asked["notes"])
     made = report_of(brief)
@@ -373,18 +379,3 @@ def template(name: str) -> str | None:
     """Return a template of the workbench, None if it has none of this name."""
     path = resources.files("plurivox.workbench") / "assets" / "templates" / name
     return path.read_text(encoding="utf-8") if path.is_file() else None
-
-
-KINDS: dict[str, Callable[[Desk, Mapping[str, Any], Path], dict[str, Any]]] = {}
-"""What can be made, by name: functions from settings to results."""
-
-
-def kinds() -> None:
-    """Load what can be made; only when needed, since charts and lenses take a while to load."""
-    from plurivox.workbench import looking, views
-
-    KINDS.update(
-        run=run, report=write_reports, look=looking.look, question=views.question, group=views.group, item=views.item,
-        compare=views.compare, models=views.models, items=views.items, config=views.config,
-        table=views.table_file,
-    )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,9 +13,10 @@ from starlette.routing import Route
 
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.base.settings import Settings
+from plurivox.lenses import lenses
 from plurivox.lenses.overview.description import MAX_GROUPS_TO_CROSS
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.bench import Bench, environment, single
+from plurivox.workbench.bench import Bench, environment
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.reading import OPTIONS_OF_FILES, POPULATION, ReadingSettings, held_against
@@ -75,9 +76,16 @@ def study_page(request: Request, template: str, study: StudyRecord, tab: str, **
     return page(request, template, study=study, tab=tab, tabs=tabs, **known)
 
 
-def study_of(request: Request) -> StudyRecord:
-    """Return the study named in an address."""
-    return bench_of(request).store.study(request.path_params["study"])
+def of_study(
+    path: str, answer: Callable[[Request, Bench, StudyRecord], Awaitable[Response]], method: str = "GET"
+) -> Route:
+    """Return the route to what is about a study, which its address names."""
+
+    async def found(request: Request) -> Response:
+        bench = bench_of(request)
+        return await answer(request, bench, bench.store.study(request.path_params["study"]))
+
+    return Route(path, found, methods=[method])
 
 
 async def form_of(request: Request) -> dict[str, list[str]]:
@@ -133,131 +141,89 @@ async def add_simulated(request: Request) -> Response:
 
 async def add_packed(request: Request) -> Response:
     """Open a packed study in place."""
-    bench, form = bench_of(request), await form_of(request)
+    bench = bench_of(request)
+    path = one(await form_of(request), "path").strip()
     bench.check_local()
-    return go(f"/studies/{await asyncio.to_thread(open_packed, bench.store, _path(form))}")
-
-
-def _path(form: Form) -> str:
-    path = one(form, "path").strip()
     if not path or "\0" in path:
         raise InputError("no folder is named", hint="Name a folder made by plurivox pack, such as study.pvx.")
-    return path
+    return go(f"/studies/{await asyncio.to_thread(open_packed, bench.store, path)}")
 
 
-async def renew_packed(request: Request) -> Response:
+async def renew_packed(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Accept a packed study as it is now."""
-    bench, study = bench_of(request), study_of(request)
     if study.packed is None:
         raise SelectionError("this is not a packed study", hint="Replace its files instead.")
     bench.store.link(study.id, await asyncio.to_thread(link_of, study.packed.stored))
     return go(f"/studies/{study.id}")
 
 
-async def delete_study(request: Request) -> Response:
+async def delete_study(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Delete a study and its files."""
-    bench, study = bench_of(request), study_of(request)
     await bench.forget(study.id)
     return go("/")
 
 
-async def rename_study(request: Request) -> Response:
+async def rename_study(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Give a study another name."""
-    study, form = study_of(request), await form_of(request)
+    form = await form_of(request)
     name = one(form, "name").strip()
     if not name:
         raise InputError("a study needs a name", hint="Give it one.")
-    bench_of(request).store.change_study(study.id, revision(form), name=name[:200])
+    bench.store.change_study(study.id, revision(form), name=name[:200])
     return go(f"/studies/{study.id}")
 
 
 # Files ----------------------------------------------------------------------------------------------------------------
 
 
-async def add_file(request: Request) -> Response:
+async def add_file(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Add a file to a study, or replace another."""
-    bench, study = bench_of(request), study_of(request)
     async with request.form(max_files=MOST_FILES) as form:
         for place, file in places_of(study, str(form.get("role")), form.getlist("files")).items():
             await take(bench.store.adding(study.id, place, str(file.filename)), file)
     return go(f"/studies/{study.id}")
 
 
-async def remove_file(request: Request) -> Response:
+async def remove_file(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Remove a file from a study."""
-    study = study_of(request)
-    bench_of(request).store.remove_file(study.id, request.path_params["role"])
+    bench.store.remove_file(study.id, request.path_params["role"])
     return go(f"/studies/{study.id}")
 
 
-async def data(request: Request) -> Response:
+async def data(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Show what was recognised in the files, and let it be corrected."""
-    bench, study = bench_of(request), study_of(request)
     reading = ReadingSettings.from_dict(study.reading)
     run = bench.jobs.ask(study, "look", {}) if "ratings" in study.files else None
     look = bench.look(study)
-    known = look if look is not None and not look["problem"] else None
-    columns = look["files"].get("ratings", {}).get("columns", []) if look else []
+    good = look is not None and not look["problem"]
+    known: Mapping[str, Any] = look if look and good else {"raters": (), "items": (), "columns": {}, "layout": "long"}
+    head = look["files"].get("ratings", {}) if look else {}
+    columns, points = head.get("columns", []), known["scale"] if good else head.get("points", [])
     decided = study.packed is not None or bool(look and look.get("decided"))
+    # What plurivox stored already has the attributes of raters and items; weights need a population.
+    roles = {role: name for role, name in NAMES.items() if not decided or role not in OPTIONS_OF_FILES}
+    first = [name for name in (DECIDED_FIRST if decided else FIRST) if name != "trim" or POPULATION in study.files]
+    free = [name for name in columns if name not in known["columns"].values()] if known["layout"] == "long" else []
+    numbers = {one["name"]: "" for one in known["raters"] if one["numbers"]}
+    numbers |= {name: ",".join(f"{edge:g}" for edge in edges) for name, edges in reading.bins.items()}
     return study_page(
-        request, "data.html.j2", study, "data", run=run, look=look, roles=_roles(decided),
-        progress=bench.jobs.progress(run.id) if run else None, reading=reading, decided=decided,
-        first=_first(study, decided=decided), later=DECIDED_LATER if decided else LATER, panel=bench.panel(study),
-        packed=state_of(study.packed), unused=next((role for role in _roles(decided) if role not in study.files), ""),
+        request, "data.html.j2", study, "data", run=run, look=look, roles=roles,
+        progress=bench.jobs.progress(run.id) if run else None, reading=reading, decided=decided, first=first,
+        later=DECIDED_LATER if decided else LATER, panel=bench.panel(study), packed=state_of(study.packed),
+        unused=next((role for role in roles if role not in study.files), ""),
         name_of=lambda place: NAMES[role_in(place)],
-        fields=fields_of(reading, Known(columns=columns, items=_item_columns(known))), points=_points(look, reading),
-        numbers=_numbers(known, reading), separated=_several(known, reading),
-        free=[] if decided else _free(columns, known), choices=_choices(known, reading),
+        fields=fields_of(reading, Known(columns=columns, items=[one["name"] for one in known["items"]])),
+        points=[] if reading.scale else points, numbers=numbers,
+        separated={**{one["name"]: "" for one in known["raters"]}, **reading.several},
+        free=[] if decided else free, choices=_choices(known, reading),
         command=bench.commands(study, bench.usual(study, look))["command"],
     )  # fmt: skip
 
 
-def _roles(decided: bool) -> dict[str, str]:
-    """Return what can be added; a study that plurivox stored already contains the attributes of raters and items."""
-    return {role: name for role, name in NAMES.items() if not decided or role not in OPTIONS_OF_FILES}
-
-
-def _first(study: StudyRecord, *, decided: bool) -> list[str]:
-    """Return the fields that are shown first; weights need a population."""
-    return [name for name in (DECIDED_FIRST if decided else FIRST) if name != "trim" or POPULATION in study.files]
-
-
-def _free(columns: Sequence[str], look: Mapping[str, Any] | None) -> list[str]:
-    """Return the columns of the ratings that have no other role."""
-    if look is not None and look["layout"] != "long":
-        return []
-    taken = set() if look is None else set(look["columns"].values())
-    return [name for name in columns if name not in taken]
-
-
-def _points(look: Mapping[str, Any] | None, reading: ReadingSettings) -> list[str]:
-    """Return the answers to put in order, if the points have not been given."""
-    if look is None or reading.scale:
-        return []
-    found: list[str] = look["scale"] if not look["problem"] else look["files"].get("ratings", {}).get("points", [])
-    return found
-
-
-def _numbers(look: Mapping[str, Any] | None, reading: ReadingSettings) -> dict[str, str]:
-    """Return the attributes that hold numbers, with where their intervals start."""
-    found = {one["name"]: "" for one in (look["raters"] if look else ()) if one["numbers"]}
-    return found | {name: ",".join(f"{edge:g}" for edge in edges) for name, edges in reading.bins.items()}
-
-
-def _several(look: Mapping[str, Any] | None, reading: ReadingSettings) -> dict[str, str]:
-    """Return the attributes of raters, with what separates several values of one."""
-    return {**{one["name"]: "" for one in (look["raters"] if look else ())}, **reading.several}
-
-
-def _item_columns(look: Mapping[str, Any] | None) -> list[str]:
-    """Return what is known about items."""
-    return [one["name"] for one in (look["items"] if look else ())]
-
-
-def _choices(look: Mapping[str, Any] | None, reading: ReadingSettings) -> list[tuple[str, str, list[str], list[str]]]:
+def _choices(look: Mapping[str, Any], reading: ReadingSettings) -> list[tuple[str, str, list[str], list[str]]]:
     """Return the attributes by which raters and items can be selected: whose, name, values and those that are kept."""
-    every = {("raters", one["name"]): [name for name, _ in one["groups"]] for one in (look["raters"] if look else ())}
-    every |= {("items", one["name"]): one["values"] for one in (look["items"] if look else ())}
+    every = {("raters", one["name"]): [name for name, _ in one["groups"]] for one in look["raters"]}
+    every |= {("items", one["name"]): one["values"] for one in look["items"]}
     kept: dict[tuple[str, str], list[str]] = {}
     for whose, name, value in reading.where:
         kept.setdefault((whose, name), []).append(value)
@@ -269,41 +235,33 @@ def _choices(look: Mapping[str, Any] | None, reading: ReadingSettings) -> list[t
     return found
 
 
-async def change_reading(request: Request) -> Response:
+async def change_reading(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Save how the files are to be read."""
-    study, form = study_of(request), await form_of(request)
+    form = await form_of(request)
+
+    def about(start: str) -> dict[str, str]:
+        return {name.removeprefix(start): texts[-1] for name, texts in form.items() if name.startswith(start)}
+
     given: dict[str, Any] = {name: form[name] for name in (*FIRST, *LATER, *DECIDED_FIRST) if name in form}
-    found = read_form(ReadingSettings, given)
-    about = {name.removeprefix("about:"): texts[-1] for name, texts in form.items() if name.startswith("about:")}
+    found, bins = read_form(ReadingSettings, given), dict[str, list[float]]()
+    for name, text in about("bin:").items():
+        try:
+            bins[name] = [float(part) for part in text.split(",") if part.strip()]
+        except ValueError:
+            told = f"the intervals of {name} are {text.strip()!r}"
+            raise InputError(told, hint="Give where each starts: 18,30,45.") from None
     changes = {
-        "rater_attributes": [name for name, whose in about.items() if whose == "raters"],
-        "item_attributes": [name for name, whose in about.items() if whose == "items"],
-        "bins": _edges(form),
+        "rater_attributes": [name for name, whose in about("about:").items() if whose == "raters"],
+        "item_attributes": [name for name, whose in about("about:").items() if whose == "items"],
+        "bins": {name: edges for name, edges in bins.items() if edges},
         "where": [[*name.split(":", 2)[1:], value] for name, values in form.items() if name.startswith("keep:")
                   for value in values if value],
         "reference": study.reading.get("reference"),
-        "several": {name.removeprefix("several:"): texts[-1].strip() or texts[-1] for name, texts in form.items()
-                    if name.startswith("several:") and texts[-1]},
+        "several": {name: text.strip() or text for name, text in about("several:").items() if text},
     }  # fmt: skip
     record = ReadingSettings.from_dict({**found, **changes})
-    bench_of(request).store.change_study(study.id, revision(form), reading=said_of(record))
+    bench.store.change_study(study.id, revision(form), reading=said_of(record))
     return go(f"/studies/{study.id}")
-
-
-def _edges(form: Form) -> dict[str, list[str]]:
-    """Return where intervals start, as the fields of attributes that hold numbers say."""
-    named = {name.removeprefix("bin:"): texts[-1].strip() for name, texts in form.items() if name.startswith("bin:")}
-    found: dict[str, Any] = {}
-    for name, text in named.items():
-        try:
-            edges = [float(part) for part in text.split(",") if part.strip()]
-        except ValueError:
-            raise InputError(
-                f"the intervals of {name} are {text!r}", hint="Give where each starts: 18,30,45."
-            ) from None
-        if edges:
-            found[name] = edges
-    return found
 
 
 def said_of(record: Settings) -> dict[str, Any]:
@@ -315,29 +273,22 @@ def said_of(record: Settings) -> dict[str, Any]:
 # Questions ------------------------------------------------------------------------------------------------------------
 
 
-async def questions(request: Request) -> Response:
+async def questions(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Show the questions that can be asked about a study."""
-    bench, study = bench_of(request), study_of(request)
     look = bench.look(study)
     if look is None or look["problem"]:
         return go(f"/studies/{study.id}")
     asked = bench.usual(study, look)
     record, reading = ReportSettings.from_dict(asked), ReadingSettings.from_dict(study.reading)
-    known = known_of(look)
+    known, chosen = known_of(look), reading.reference_column
     return study_page(
-        request, "ask.html.j2", study, "ask", fields=fields_of(record, known), single=single(),
-        reference=held_against(reading, study.files), column=reading.reference_column, in_column=IN_COLUMN,
-        columns=_gold_columns(look, reading), points=reading.reference_scale or "",
+        request, "ask.html.j2", study, "ask", fields=fields_of(record, known), single=lenses(),
+        reference=held_against(reading, study.files), column=chosen, in_column=IN_COLUMN,
+        columns=list(dict.fromkeys([*known.items, *([] if chosen is None else [chosen])])),
+        points=reading.reference_scale or "",
         groups=[(one["name"], group) for one in look["raters"] for group, _ in one["groups"]][:200],
         **bench.commands(study, record.as_dict()),
     )  # fmt: skip
-
-
-def _gold_columns(look: Mapping[str, Any], reading: ReadingSettings) -> list[str]:
-    """Return the columns of the items that may serve as a reference."""
-    known = [one["name"] for one in look["items"] if one["values"]]
-    chosen = reading.reference_column
-    return known if chosen is None or chosen in known else [*known, chosen]
 
 
 def known_of(look: Mapping[str, Any]) -> Known:
@@ -348,18 +299,10 @@ def known_of(look: Mapping[str, Any]) -> Known:
     )  # fmt: skip
 
 
-async def ask(request: Request) -> Response:
-    """Save the settings, and run the analyses."""
-    bench, study, form = bench_of(request), study_of(request), await form_of(request)
+async def ask(request: Request, bench: Bench, study: StudyRecord) -> Response:
+    """Save the settings and the reference, and run the analyses."""
+    form = await form_of(request)
     asked = read_form(ReportSettings, form)
-    reading = _held_against(form, study)
-    bench.store.change_study(study.id, revision(form), asked=asked, reading=reading)
-    run = bench.run(bench.store.study(study.id), asked)
-    return go(f"/studies/{study.id}/results?run={run.id}")
-
-
-def _held_against(form: Form, study: StudyRecord) -> dict[str, Any]:
-    """Return how the files are read, with the reference given in a form."""
     wanted, column = one(form, "reference"), one(form, "reference").removeprefix(IN_COLUMN)
     reading = {name: value for name, value in study.reading.items() if name not in ("reference", "reference_column")}
     if wanted != column:
@@ -369,14 +312,16 @@ def _held_against(form: Form, study: StudyRecord) -> dict[str, Any]:
     if "reference_scale" in form:
         reading.pop("reference_scale", None)
         reading |= {"reference_scale": points} if (points := one(form, "reference_scale").strip()) else {}
-    return said_of(ReadingSettings.from_dict(reading))
+    reading = said_of(ReadingSettings.from_dict(reading))
+    bench.store.change_study(study.id, revision(form), asked=asked, reading=reading)
+    run = bench.run(bench.store.study(study.id), asked)
+    return go(f"/studies/{study.id}/results?run={run.id}")
 
 
 async def help_page(request: Request) -> Response:
     """Explain the workbench."""
-    return page(
-        request, "help.html.j2", most=bench_of(request).max_upload, folder=bench_of(request).store.folder.resolve()
-    )
+    bench = bench_of(request)
+    return page(request, "help.html.j2", most=bench.max_upload, folder=bench.store.folder.resolve())
 
 
 ROUTES = [
@@ -385,14 +330,14 @@ ROUTES = [
     Route("/studies/files", add_study, methods=["POST"]),
     Route("/studies/simulated", add_simulated, methods=["POST"]),
     Route("/studies/packed", add_packed, methods=["POST"]),
-    Route("/studies/{study}", data),
-    Route("/studies/{study}/delete", delete_study, methods=["POST"]),
-    Route("/studies/{study}/name", rename_study, methods=["POST"]),
-    Route("/studies/{study}/files", add_file, methods=["POST"]),
-    Route("/studies/{study}/packed", renew_packed, methods=["POST"]),
-    Route("/studies/{study}/files/{role}/delete", remove_file, methods=["POST"]),
-    Route("/studies/{study}/reading", change_reading, methods=["POST"]),
-    Route("/studies/{study}/ask", questions),
-    Route("/studies/{study}/ask", ask, methods=["POST"]),
+    of_study("/studies/{study}", data),
+    of_study("/studies/{study}/delete", delete_study, "POST"),
+    of_study("/studies/{study}/name", rename_study, "POST"),
+    of_study("/studies/{study}/files", add_file, "POST"),
+    of_study("/studies/{study}/packed", renew_packed, "POST"),
+    of_study("/studies/{study}/files/{role}/delete", remove_file, "POST"),
+    of_study("/studies/{study}/reading", change_reading, "POST"),
+    of_study("/studies/{study}/ask", questions),
+    of_study("/studies/{study}/ask", ask, "POST"),
 ]
 assert set(NAMES) == set(ROLES)

@@ -162,7 +162,10 @@ def names_of(files: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, st
     """
     found: dict[str, str] = {}
     for role, (stored, name) in files.items():
-        plain = name if _is_plain(name) and name not in found.values() else f"{role}{''.join(Path(stored).suffixes)}"
+        # A plain name can only be read as a file name.
+        fine = all(c.isalnum() or c in " ._()+-" for c in name) and name[:1].isalnum() and len(name.encode()) < 200
+        fine = fine and "::" not in name and name not in found.values()
+        plain = name if fine else f"{role}{''.join(Path(stored).suffixes)}"
         target = folder / plain
         found[role] = plain
         try:
@@ -173,14 +176,3 @@ def names_of(files: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, st
             else:
                 shutil.copyfile(stored, target)
     return found
-
-
-def _is_plain(name: str) -> bool:
-    """Return whether a name can only be read as a file name."""
-    fine = all(c.isalnum() or c in " ._()+-" for c in name)
-    return fine and name[:1].isalnum() and len(name.encode()) < 200 and "::" not in name
-
-
-def shown_names(files: Mapping[str, Any]) -> dict[str, str]:
-    """Return what owners call the files of a study, by role."""
-    return {role: one.shown for role, one in files.items()}

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from plurivox.base.errors import FileError, SelectionError
 from plurivox.base.files import write_text
@@ -303,12 +303,6 @@ MOST_ENTRIES = 2000
 DONE_FILE = "done.json"
 
 
-class _Kept(NamedTuple):
-    used: float
-    size: int
-    path: Path
-
-
 def touch(path: Path) -> None:
     """Note that something was looked at."""
     with contextlib.suppress(OSError):
@@ -320,31 +314,25 @@ def prune(store: StudyStore, study: str, needed: Collection[str]) -> None:
 
     ``needed`` are keys that stay: what is being made, and what pages start with. Runs without results are forgotten.
     """
-    every = sorted(_kept(store.made(study)))
-    size, n = sum(one.size for one in every), len(every)
-    for one in every:
-        if size <= MOST_BYTES and n <= MOST_ENTRIES:
-            return
-        if one.path.name in needed:
-            continue
-        size, n = size - one.size, n - 1
-        if KEY.fullmatch(one.path.name):
-            store.drop_runs(study, one.path.name)
-            remove_folder(store.folder, one.path)
-        else:
-            remove_file(store.folder, one.path)
-
-
-def _kept(made: Path) -> list[_Kept]:
-    """Return what was made, each with when it was last looked at; unfinished output is left out."""
-    found = []
-    every = [folder / name for folder in (made, made / RESULTS) for name in names_in(folder)]
-    for path in every:
+    made = store.made(study)
+    every: list[tuple[float, int, Path]] = []  # when each was last looked at, and its size; without what is unfinished
+    for path in (folder / name for folder in (made, made / RESULTS) for name in names_in(folder)):
         with contextlib.suppress(OSError):
             if KEY.fullmatch(path.name) and path.parent == made:
                 used = (path / DONE_FILE).stat().st_mtime
-                found.append(_Kept(used, sum(one.stat().st_size for one in path.iterdir()), path))
+                every.append((used, sum(one.stat().st_size for one in path.iterdir()), path))
             elif RESULT.fullmatch(path.name) and path.parent != made:
                 known = path.stat()
-                found.append(_Kept(known.st_mtime, known.st_size, path))
-    return found
+                every.append((known.st_mtime, known.st_size, path))
+    total, n = sum(size for _, size, _ in every), len(every)
+    for _, size, path in sorted(every):
+        if total <= MOST_BYTES and n <= MOST_ENTRIES:
+            return
+        if path.name in needed:
+            continue
+        total, n = total - size, n - 1
+        if KEY.fullmatch(path.name):
+            store.drop_runs(study, path.name)
+            remove_folder(store.folder, path)
+        else:
+            remove_file(store.folder, path)

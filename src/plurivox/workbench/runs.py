@@ -4,82 +4,85 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from plurivox.base.errors import InputError, SelectionError
+from plurivox.lenses import lenses
 from plurivox.report.sections import has_section
 from plurivox.report.settings import MOST_LOOKS
-from plurivox.workbench.bench import Bench, environment, single
+from plurivox.workbench.bench import Bench, environment
 from plurivox.workbench.charts import at_home
 from plurivox.workbench.guard import NONCE
+from plurivox.workbench.jobs import Listener
 from plurivox.workbench.making import lens_named
-from plurivox.workbench.pages import Form, bench_of, form_of, go, one, revision, study_of, study_page
+from plurivox.workbench.pages import Form, form_of, go, of_study, one, revision, study_page
 from plurivox.workbench.records import DONE, DONE_FILE, StoredRun, StudyRecord, touch
 from plurivox.workbench.watches import CHANGED, Watch, changes, summary
 
 ANSWER = "answer"
-SECTIONS = ("study", *(lens.name for lens in single() if has_section(lens)), "soft", "methods")
+SECTIONS = ("study", *(lens.name for lens in lenses() if has_section(lens)), "soft", "methods")
 
 
-def run_of(request: Request) -> StoredRun:
-    """Return the run and the study named in an address."""
-    study, run = study_of(request), bench_of(request).store.run(request.path_params["run"])
+def run_of(request: Request, bench: Bench, study: StudyRecord) -> StoredRun:
+    """Return the run of a study that an address names."""
+    run = bench.store.run(request.path_params["run"])
     if run.study != study.id:
         raise SelectionError("this study has no such run", hint="Choose one of the results.")
     return run
 
 
-async def events(request: Request) -> Response:
-    """Report a run's progress to a page, as long as it listens."""
-    jobs, run = bench_of(request).jobs, run_of(request)
+def stream(listening: AbstractContextManager[Listener], first: Callable[[Listener], bytes] = lambda _: b"") -> Response:
+    """Return what tells a page about changes, as long as it listens; ``first`` says something at once."""
 
     async def told() -> AsyncIterator[bytes]:
-        with jobs.listening(run.id) as listener:
+        with listening as listener:
+            if start := first(listener):
+                yield start
             async for names in listener.changes():
                 yield "".join(f"event: {name}\ndata: {name}\n\n" for name in names).encode() or b": waiting\n\n"
 
     return StreamingResponse(told(), media_type="text/event-stream")
 
 
-async def progress(request: Request) -> Response:
+async def events(request: Request, bench: Bench, study: StudyRecord) -> Response:
+    """Report a run's progress to a page."""
+    return stream(bench.jobs.listening(run_of(request, bench, study).id))
+
+
+async def progress(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Show a run's progress, as a piece of a page."""
-    macros = (
-        environment()
-        .get_template("macros.html.j2")
-        .make_module({"nonce": request.scope[NONCE], "here": "", "bare": True})
-    )
-    return HTMLResponse(str(macros.bar(bench_of(request).jobs.progress(run_of(request).id))))
+    known = {"nonce": request.scope[NONCE], "here": "", "bare": True}
+    macros = environment().get_template("macros.html.j2").make_module(known)
+    return HTMLResponse(str(macros.bar(bench.jobs.progress(run_of(request, bench, study).id))))
 
 
-async def cancel(request: Request) -> Response:
+async def cancel(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """End a run."""
     form = await form_of(request)
-    await bench_of(request).jobs.cancel(run_of(request).id)
+    await bench.jobs.cancel(run_of(request, bench, study).id)
     return go(one(form, "back") or "/")
 
 
-async def again(request: Request) -> Response:
+async def again(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Try again what failed or was cancelled."""
-    bench, run, form = bench_of(request), run_of(request), await form_of(request)
+    run, form = run_of(request, bench, study), await form_of(request)
     if run.kind == "run":
-        bench.run(study_of(request), run.asked)
-    else:
-        bench.jobs.ask(study_of(request), run.kind, run.asked, again=True)
-    back = one(form, "back")
-    if run.kind == "run":
-        back = f"/studies/{run.study}/results"
-    return go(back or "/")
+        bench.run(study, run.asked)
+        return go(f"/studies/{study.id}/results")
+    bench.jobs.ask(study, run.kind, run.asked, again=True)
+    return go(one(form, "back") or "/")
 
 
-def needed(request: Request, study: StudyRecord) -> StoredRun:
+def needed(request: Request, study: StudyRecord, wanted: str | None = None) -> StoredRun:
     """Return the run that a page is based on, or raise if there is none."""
-    run = bench_of(request).last_run(study.id, request.query_params.get("run"))
+    bench: Bench = request.app.state.bench
+    run = bench.last_run(study.id, request.query_params.get("run") if wanted is None else wanted)
     if run is None:
         raise SelectionError(
             "no analyses have been run for this study yet", hint="Go to Questions and run the analyses."
@@ -87,9 +90,8 @@ def needed(request: Request, study: StudyRecord) -> StoredRun:
     return run
 
 
-async def results(request: Request) -> Response:
+async def results(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Show a part of a run, or its first screen; finished parts are shown while the run continues."""
-    bench, study = bench_of(request), study_of(request)
     run = needed(request, study)
     folder = bench.store.made(study.id) / run.key
     state = bench.jobs.progress(run.id)
@@ -101,21 +103,15 @@ async def results(request: Request) -> Response:
     title = next((part["title"] for part in parts if part["id"] == wanted), "")
     shown = piece(folder / f"{wanted}.html", study, run) if title else ""
     earlier = [other for other in bench.store.runs(study.id, "run", 20) if other.id != run.id]
+    watch, nth = bench.watcher.watches.of(study.id), None
+    if watch is not None and watch.counted:  # which look at a growing study it is
+        number, corrected = sum(at <= run.created for at in watch.looks), run.asked.get("looks", 1) >= watch.planned
+        nth = {"number": number, "planned": watch.planned, "corrected": corrected}
     return study_page(
         request, "results.html.j2", study, "results", run=run, parts=parts, part=wanted, title=title, shown=shown,
         progress=state, names=SECTIONS, notes=bench.store.notes(study.id), earlier=earlier,
-        look=look_of(bench, study, run),
-        stale=run.key != bench.jobs.key(study, "run", run.asked), **bench.commands(study, run.asked),
+        look=nth, stale=run.key != bench.jobs.key(study, "run", run.asked), **bench.commands(study, run.asked),
     )  # fmt: skip
-
-
-def look_of(bench: Bench, study: StudyRecord, run: StoredRun) -> dict[str, Any] | None:
-    """Return which look at a growing study a run is; None for a study that is not watched."""
-    watch = bench.watcher.watches.of(study.id)
-    if watch is None or not watch.counted:
-        return None
-    number = sum(at <= run.created for at in watch.looks)
-    return {"number": number, "planned": watch.planned, "corrected": run.asked.get("looks", 1) >= watch.planned}
 
 
 def piece(path: Path, study: StudyRecord, run: StoredRun | None) -> str:
@@ -127,15 +123,6 @@ def piece(path: Path, study: StudyRecord, run: StoredRun | None) -> str:
     return at_home(text, f"/studies/{study.id}", None if run is None else run.id)
 
 
-ROUTES = [
-    Route("/studies/{study}/runs/{run}/events", events),
-    Route("/studies/{study}/runs/{run}/progress", progress),
-    Route("/studies/{study}/runs/{run}/cancel", cancel, methods=["POST"]),
-    Route("/studies/{study}/runs/{run}/again", again, methods=["POST"]),
-    Route("/studies/{study}/results", results),
-]
-
-
 # Following ------------------------------------------------------------------------------------------------------------
 #
 # The page of a study whose files grow: counts as they arrive, and a deliberate look at the tests.
@@ -145,9 +132,9 @@ SHOWN = 30
 """Arrivals that a page lists."""
 
 
-def watch_of(request: Request) -> Watch:
-    """Return how the study in an address is watched, or raise if it has no file to watch."""
-    found = bench_of(request).watcher.watches.of(study_of(request).id)
+def watch_of(bench: Bench, study: StudyRecord) -> Watch:
+    """Return how a study is watched, or raise if it has no file to watch."""
+    found = bench.watcher.watches.of(study.id)
     if found is None:
         raise SelectionError(
             "this study has no file to watch", hint="Name the file when you start: plurivox serve ratings.csv."
@@ -155,19 +142,21 @@ def watch_of(request: Request) -> Watch:
     return found
 
 
-async def following(request: Request) -> Response:
+async def following(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Show what the files contain now, what arrived when, and which look the tests belong to."""
-    bench, study, watch = bench_of(request), study_of(request), watch_of(request)
+    watch = watch_of(bench, study)
     look = bench.look(study)
     tested = summary(look) if look is not None and not look["problem"] else None
     arrivals = bench.watcher.watches.arrivals(study.id)
     good = [told for told in arrivals if not told.get("problem")]
     now = good[-1] if good else tested
     newest = bench.watcher.watches.newest(study)
+    known = {(axis, name): n for axis, name, n in (tested or {}).get("groups", ())}
+    groups = [(axis, name, known.get((axis, name)), n) for axis, name, n in (now or {}).get("groups", ())]
     return study_page(
         request, "watch.html.j2", study, "watch", watch=watch, tested=tested, now=now, log=_log(arrivals),
         problem_now=arrivals[-1].get("problem") if arrivals else None, run=bench.last_run(study.id), most=MOST_LOOKS,
-        new=newest.files != study.files, groups=_groups(tested, now), use=_use(tested, now), shown=_last(arrivals),
+        new=newest.files != study.files, groups=groups, use=_use(tested, now), shown=_last(arrivals),
     )  # fmt: skip
 
 
@@ -192,12 +181,6 @@ def _log(arrivals: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return found[::-1][:SHOWN]
 
 
-def _groups(tested: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> list[tuple[str, str, Any, int]]:
-    """Return raters of each group, at the last look and now."""
-    known = {(axis, name): n for axis, name, n in (tested or {}).get("groups", ())}
-    return [(axis, name, known.get((axis, name)), n) for axis, name, n in (now or {}).get("groups", ())]
-
-
 def _use(tested: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> list[tuple[str, float | None, float]]:
     """Return the share of each point of the scale, at the last look and now."""
     if now is None or not sum(now["usage"]):
@@ -215,20 +198,20 @@ def _number(form: Form, name: str) -> int | None:
     return int(text) if text else None
 
 
-async def change_watch(request: Request) -> Response:
+async def change_watch(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Start or stop watching."""
-    study, form = study_of(request), await form_of(request)
-    bench_of(request).watcher.watches.change(
+    form = await form_of(request)
+    bench.watcher.watches.change(
         study.id, going=one(form, "going") == "1", planned=_number(form, "planned"), expected=_number(form, "expected")
     )
     return go(f"/studies/{study.id}/watch")
 
 
-async def run_now(request: Request) -> Response:
+async def run_now(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Accept what arrived, and run the analyses: a look."""
-    bench, form = bench_of(request), await form_of(request)
-    watch_of(request)
-    study = bench.watcher.watches.take_in(study_of(request).id, revision(form))
+    form = await form_of(request)
+    watch_of(bench, study)
+    study = bench.watcher.watches.take_in(study.id, revision(form))
     look = bench.look(study)
     if look is None:  # what was shown was read before, and is only recorded again
         await bench.jobs.until_ended(bench.jobs.ask(study, "look", {}, again=True).id)
@@ -237,28 +220,16 @@ async def run_now(request: Request) -> Response:
     return go(f"/studies/{study.id}/results?run={run.id}")
 
 
-async def arrivals_told(request: Request) -> Response:
-    """Tell a page when something arrives, as long as it listens, and at once if it shows less than there is."""
-    watcher, study = bench_of(request).watcher, watch_of(request).study
-    shown = request.query_params.get("shown", "")
+async def arrivals_told(request: Request, bench: Bench, study: StudyRecord) -> Response:
+    """Tell a page when something arrives, and at once if it shows less than there is."""
+    watch_of(bench, study)
 
-    async def told() -> AsyncIterator[bytes]:
-        with watcher.listening(study) as listener:
-            yield b": here\n\n"
-            if _last(watcher.watches.arrivals(study)) != shown:
-                listener.tell(CHANGED)
-            async for names in listener.changes():
-                yield "".join(f"event: {name}\ndata: {name}\n\n" for name in names).encode() or b": waiting\n\n"
+    def here(listener: Listener) -> bytes:
+        if _last(bench.watcher.watches.arrivals(study.id)) != request.query_params.get("shown", ""):
+            listener.tell(CHANGED)
+        return b": here\n\n"
 
-    return StreamingResponse(told(), media_type="text/event-stream")
-
-
-ROUTES += [
-    Route("/studies/{study}/watch", following),
-    Route("/studies/{study}/watch", change_watch, methods=["POST"]),
-    Route("/studies/{study}/watch/run", run_now, methods=["POST"]),
-    Route("/studies/{study}/watch/events", arrivals_told),
-]
+    return stream(bench.watcher.listening(study.id), here)
 
 
 # Leaving --------------------------------------------------------------------------------------------------------------
@@ -279,14 +250,13 @@ def _report(bench: Bench, study: StudyRecord, based: StoredRun) -> dict[str, Any
     return {"asked": based.asked, "notes": bench.store.notes(study.id)}
 
 
-async def export(request: Request) -> Response:
+async def export(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Show what can be downloaded."""
-    bench, study = bench_of(request), study_of(request)
     based = needed(request, study)
     run = bench.jobs.last(study, "report", _report(bench, study, based))
     folder = None if run is None else bench.jobs.made(study.id, run.key)
     files = [] if folder is None else [(name, REPORTS[name]) for name in bench.jobs.told(folder)["files"]]
-    shown = [one for one in single() if _answerable(one, study)]
+    shown = [one for one in lenses() if _answerable(one, study)]
     return study_page(
         request, "export.html.j2", study, "export", run=run, based=based, files=files, single=shown,
         progress=None if run is None else bench.jobs.progress(run.id), notes=bench.store.notes(study.id),
@@ -300,47 +270,39 @@ def _answerable(record: Any, study: StudyRecord) -> bool:
     return has_section(record) and all(name in study.files for name in wanted)
 
 
-async def make_report(request: Request) -> Response:
+async def make_report(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Have the report written."""
-    bench, study, form = bench_of(request), study_of(request), await form_of(request)
-    based = bench.last_run(study.id, one(form, "run"))
-    if based is None:
-        raise SelectionError(
-            "no analyses have been run for this study yet", hint="Go to Questions and run the analyses."
-        )
+    based = needed(request, study, one(await form_of(request), "run"))
     bench.jobs.ask(study, "report", _report(bench, study, based), again=True)
     return go(f"/studies/{study.id}/export?run={based.id}")
 
 
-async def report_file(request: Request) -> Response:
+async def report_file(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Hand out a file of the report, or how the study is read."""
-    bench, study = bench_of(request), study_of(request)
     based, name = needed(request, study), request.path_params["name"]
     kind, asked = ("config", {}) if name == "plurivox.toml" else ("report", _report(bench, study, based))
     if name not in (*REPORTS, "plurivox.toml"):
         raise SelectionError("there is no such file", hint="Choose one from the list.")
     if kind == "report" and bench.jobs.last(study, kind, asked) is None:
         return go(f"/studies/{study.id}/export?run={based.id}")
-    return await _file(request, study, kind, asked, name)
+    return await _file(request, bench, study, kind, asked, name)
 
 
-async def table(request: Request) -> Response:
+async def table(request: Request, bench: Bench, study: StudyRecord) -> Response:
     """Hand out a table of a lens."""
-    study = study_of(request)
     based, record = needed(request, study), lens_named(request.path_params["lens"])
     name, _, form = request.path_params["name"].rpartition(".")
     known = (*(record.csv_tables or ("values",)), "shown")
     if name not in known or form not in FORMS or not _answerable(record, study):
         raise SelectionError("there is no such table", hint="Choose one from the list.")
     asked = {"asked": based.asked, "lens": record.name, "table": name, "form": form}
-    return await _file(request, study, "table", asked, None)
+    return await _file(request, bench, study, "table", asked, None)
 
 
 async def _file(
-    request: Request, study: StudyRecord, kind: str, asked: Mapping[str, Any], name: str | None
-) -> Response:  # fmt: skip
+    request: Request, bench: Bench, study: StudyRecord, kind: str, asked: Mapping[str, Any], name: str | None
+) -> Response:
     """Hand out a file once it is made; until then, a page shows its progress."""
-    bench = bench_of(request)
     run = bench.jobs.ask(study, kind, asked)
     if run.going:
         with contextlib.suppress(TimeoutError):  # most tables are there in a moment
@@ -357,9 +319,18 @@ async def _file(
     )
 
 
-ROUTES += [
-    Route("/studies/{study}/export", export),
-    Route("/studies/{study}/export/report", make_report, methods=["POST"]),
-    Route("/studies/{study}/export/{name}", report_file),
-    Route("/studies/{study}/tables/{lens}/{name}", table),
+ROUTES = [
+    of_study("/studies/{study}/runs/{run}/events", events),
+    of_study("/studies/{study}/runs/{run}/progress", progress),
+    of_study("/studies/{study}/runs/{run}/cancel", cancel, "POST"),
+    of_study("/studies/{study}/runs/{run}/again", again, "POST"),
+    of_study("/studies/{study}/results", results),
+    of_study("/studies/{study}/watch", following),
+    of_study("/studies/{study}/watch", change_watch, "POST"),
+    of_study("/studies/{study}/watch/run", run_now, "POST"),
+    of_study("/studies/{study}/watch/events", arrivals_told),
+    of_study("/studies/{study}/export", export),
+    of_study("/studies/{study}/export/report", make_report, "POST"),
+    of_study("/studies/{study}/export/{name}", report_file),
+    of_study("/studies/{study}/tables/{lens}/{name}", table),
 ]

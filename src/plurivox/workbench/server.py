@@ -7,6 +7,7 @@ import contextlib
 import errno
 import ipaddress
 import re
+import secrets
 import socket
 import sys
 import tempfile
@@ -35,15 +36,12 @@ from plurivox.workbench.store import StudyStore
 from plurivox.workbench.watches import Watcher
 
 ASSETS = {
-    "report.css": ("plurivox.report", "text/css"),
-    "report.js": ("plurivox.report", "text/javascript"),
-    "workbench.css": ("plurivox.workbench", "text/css"),
-    "workbench.js": ("plurivox.workbench", "text/javascript"),
-    "theme.js": ("plurivox.workbench", "text/javascript"),
-    "htmx.min.js": ("plurivox.workbench", "text/javascript"),
+    "report.css": ("plurivox.report", "text/css"), "report.js": ("plurivox.report", "text/javascript"),
+    "workbench.css": ("plurivox.workbench", "text/css"), "workbench.js": ("plurivox.workbench", "text/javascript"),
+    "theme.js": ("plurivox.workbench", "text/javascript"), "htmx.min.js": ("plurivox.workbench", "text/javascript"),
     "hx-sse.min.js": ("plurivox.workbench", "text/javascript"),
     "hx-csp.min.js": ("plurivox.workbench", "text/javascript"),
-}
+}  # fmt: skip
 MAX_UPLOAD = 1 << 30
 EVERYWHERE = ("", "0.0.0.0", "[::]")  # noqa: S104  what is refused as a name
 _HOST = re.compile(r"[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?)*")
@@ -65,17 +63,11 @@ def status_of(error: Exception) -> int:
     """Return the HTTP status of an error."""
     if isinstance(error, HTTPException):
         return error.status_code
-    if isinstance(error, TooLargeError):
-        return 413
-    if isinstance(error, ChangedError):
-        return 409
-    if isinstance(error, SelectionError):
-        return 404
-    if isinstance(error, FileError):
-        return 507 if "cannot be written" in error.problem else 400
-    if isinstance(error, OSError) and error.errno in FULL:
+    full = isinstance(error, FileError) and "cannot be written" in error.problem
+    if full or (isinstance(error, OSError) and error.errno in FULL):
         return 507
-    return 400 if isinstance(error, PlurivoxError) else 500
+    kinds = ((TooLargeError, 413), (ChangedError, 409), (SelectionError, 404), (PlurivoxError, 400), (Exception, 500))
+    return next(status for kind, status in kinds if isinstance(error, kind))
 
 
 HEADINGS = {404: "Not found", 405: "Not found", 409: "Changed in the meantime", 413: "Too large",
@@ -105,16 +97,16 @@ async def failed(request: Request, error: Exception) -> Response:
     return page(request, "error.html.j2", status=status, told=told, heading=heading, back=back)
 
 
-def application(
-    store: StudyStore, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD, local: bool = True
-) -> Starlette:
-    """Return the application that answers requests; :class:`~plurivox.workbench.guard.Guard` decides who may ask."""
-    jobs = Jobs(store)
+def guarded(
+    store: StudyStore, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD, local: bool = True
+) -> Guard:
+    """Return the application that answers requests, with the guard around it that decides who may ask."""
+    jobs, key = Jobs(store), secrets.token_urlsafe(32)
 
     @contextlib.asynccontextmanager
     async def living(app: Starlette) -> AsyncIterator[None]:
         watcher = Watcher(store, jobs)
-        app.state.bench = Bench(store, jobs, watcher, guard().key, max_upload, local)
+        app.state.bench = Bench(store, jobs, watcher, key, max_upload, local)
         watching = asyncio.create_task(watcher.run())
         try:
             yield
@@ -127,22 +119,13 @@ def application(
     routes = [Route("/assets/{name}", asset), *(route for part in parts for route in part.ROUTES)]
     handlers: dict[Any, Any] = dict.fromkeys((PlurivoxError, HTTPException, TooLargeError, OSError, Exception), failed)
     handlers[ClientDisconnect] = gone
-    return Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
+    app: Any = Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
+    return Guard(app, port, hosts, key=key, most=max_upload)
 
 
 async def gone(request: Request, error: Exception) -> Response:
     """Say nothing to a client that left in the middle of a request."""
     return Response(status_code=400)
-
-
-def guarded(
-    store: StudyStore, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD, local: bool = True
-) -> Guard:
-    """Return the application with its guard around it."""
-    found: list[Guard] = []
-    app: Any = application(store, lambda: found[0], max_upload, local)
-    found.append(Guard(app, port, hosts, most=max_upload))
-    return found[0]
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from typing import Any
 
 from plurivox.base.errors import FileError, InputError, SelectionError
 from plurivox.base.files import replacing, write_text
-from plurivox.workbench import adopting
-from plurivox.workbench.adopting import MANIFEST, text_of
+from plurivox.workbench import salvaging
 from plurivox.workbench.base import Folders
 from plurivox.workbench.records import (
     KINDS,
@@ -38,6 +37,7 @@ from plurivox.workbench.records import (
     role_in,
     within,
 )
+from plurivox.workbench.salvaging import MANIFEST, text_of
 
 _TRIGGER = """
 create temp trigger stale_{table}_{event} after {event} on main.{table}
@@ -58,24 +58,20 @@ class StudyStore(Folders):
         super().__init__(folder)
         self._late: dict[str, dict[str, Any]] = {}
         try:
-            self._settle(adopt)
+            try:
+                (self.folder / STUDIES).mkdir(exist_ok=True)
+            except OSError as error:
+                raise self._unwritable(error.strerror) from None
+            self._base.executescript(_STALE)
+            adopting_all = self.sweep() or self.salvaged or adopt
+            if adopting_all:
+                self.remarks += salvaging.adopt(self) or (["there was no study to take in"] if adopt else [])
+            self.remarks += salvaging.remarks_on(self, adopting_all)
+            with self.changing() as base:
+                base.execute("insert or ignore into stale select id from studies")
         except BaseException:
             self.close()
             raise
-
-    def _settle(self, adopt: bool) -> None:
-        """Remove what was interrupted, take in what is to be, and write the manifests that are missing or old."""
-        try:
-            (self.folder / STUDIES).mkdir(exist_ok=True)
-        except OSError as error:
-            raise self._unwritable(error.strerror) from None
-        self._base.executescript(_STALE)
-        adopting_all = self.sweep() or self.salvaged or adopt
-        if adopting_all:
-            self.remarks += adopting.adopt(self) or (["there was no study to take in"] if adopt else [])
-        self.remarks += adopting.remarks_on(self, adopting_all)
-        with self.changing() as base:
-            base.execute("insert or ignore into stale select id from studies")
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
@@ -193,7 +189,12 @@ class StudyStore(Folders):
 
         ``role`` is what it is, or its place among several. A file of this machine in this place is no longer watched.
         """
-        self._check_place(study, role)
+        files = self.study(study).files
+        if role not in PLACES:
+            raise SelectionError(f"a study has no file {role!r}", hint=f"It has: {', '.join(PLACES)}.")
+        following = free_place(role_in(role), files)
+        if role not in files and role != following:
+            raise InputError(f"there is no file before {role!r}", hint=f"Add it as {following!r}.")
         with self.receiving(study, role, shown) as upload:
             yield upload
         self.link(study, upload.stored)
@@ -225,15 +226,6 @@ class StudyStore(Folders):
         except BaseException:
             self.discard(study, stored)
             raise
-
-    def _check_place(self, study: str, place: str) -> None:
-        """Raise unless a file can have this place: several files of a role have no gaps."""
-        files = self.study(study).files
-        if place not in PLACES:
-            raise SelectionError(f"a study has no file {place!r}", hint=f"It has: {', '.join(PLACES)}.")
-        following = free_place(role_in(place), files)
-        if place not in files and place != following:
-            raise InputError(f"there is no file before {place!r}", hint=f"Add it as {following!r}.")
 
     def put_in(self, base: sqlite3.Connection, study: str, file: StoredFile) -> None:
         """Note within a change that a file belongs to the study, replacing the previous one."""

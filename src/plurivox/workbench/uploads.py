@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,18 +21,15 @@ from plurivox.workbench.making import digest_of_packed
 from plurivox.workbench.reading import POPULATION, ReadingSettings
 from plurivox.workbench.records import PLACES, SEVERAL, StoredFile, StudyRecord, free_place, role_in
 from plurivox.workbench.store import Beginning, StudyStore, Upload
-from plurivox.workbench.watches import Watches, mark_of
+from plurivox.workbench.watches import PIECE, Watches, mark_of
 
 MOST_FILES = len(PLACES)
-_PIECE = 1 << 20
 GUESSED = {
     "raters": ("raters", "annotators", "workers", "participants", "demographics"),
-    "items": ("items", "texts", "prompts"),
-    "population": ("population", "census", "shares"),
-    "reference": ("trained", "reference", "experts", "gold"),
-    "predictions": ("predictions", "predicted"),
+    "items": ("items", "texts", "prompts"), "population": ("population", "census", "shares"),
+    "reference": ("trained", "reference", "experts", "gold"), "predictions": ("predictions", "predicted"),
     "answers": ("answers",),
-}
+}  # fmt: skip
 """Beginnings of file names, and the roles they suggest."""
 
 
@@ -104,8 +102,7 @@ async def take(place: AbstractContextManager[Upload], file: UploadFile) -> None:
 
     def copy() -> None:
         with place as upload:
-            while piece := file.file.read(_PIECE):
-                upload.write(piece)
+            shutil.copyfileobj(file.file, upload, PIECE)
 
     await asyncio.to_thread(copy)
 
@@ -196,7 +193,14 @@ def begin(store: StudyStore, files: Sequence[str], weights: str | None = None, t
     ReadingSettings.from_dict(reading)  # fail now rather than on every page
     watches = Watches(store)
     if packed:
-        return _with_packed(store, packed[0], roles, reading)
+        file = link_of(packed[0])
+        same = [one for one in store.studies() if one.packed and one.packed.stored == file.stored]
+        if same and len(roles) == 1:  # nothing else is given
+            return f"/studies/{same[0].id}"
+        with store.beginning(name_of(file.shown), {**reading_of(file), **reading}) as found:
+            found.files.append(file)
+            _fill(found, {place: path for place, path in roles.items() if place != "ratings"})
+        return f"/studies/{found.id}"
     watched = watches.same_sources(map(str, roles.values()))
     if watched is not None:  # looks are counted there; a new study would start counting again
         return f"/studies/{watched}/watch"
@@ -226,18 +230,6 @@ def _places(files: Sequence[str], packed: Sequence[str], weights: str | None) ->
     return roles
 
 
-def _with_packed(store: StudyStore, folder: str, roles: Mapping[str, Path], reading: Mapping[str, Any]) -> str:
-    """Start a study from a packed one, or go to the one already started with it, if nothing else is given."""
-    file = link_of(folder)
-    same = [one for one in store.studies() if one.packed and one.packed.stored == file.stored]
-    if same and len(roles) == 1:
-        return f"/studies/{same[0].id}"
-    with store.beginning(name_of(file.shown), {**reading_of(file), **reading}) as found:
-        found.files.append(file)
-        _fill(found, {place: path for place, path in roles.items() if place != "ratings"})
-    return f"/studies/{found.id}"
-
-
 def _fill(study: Beginning, roles: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
     """Put files into a study that is being made; return where they are, and the marks of their versions."""
     sources: dict[str, tuple[str, str]] = {}
@@ -245,6 +237,5 @@ def _fill(study: Beginning, roles: Mapping[str, Path]) -> dict[str, tuple[str, s
         note_input(path)
         sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes in the meantime is read again
         with path.open("rb") as file, study.adding(role, path.name) as upload:
-            while piece := file.read(_PIECE):
-                upload.write(piece)
+            shutil.copyfileobj(file, upload, PIECE)
     return sources

@@ -1,12 +1,13 @@
-"""Views of one thing: a single lens, a group, an item, two groups side by side; and tables as files.
+"""What pages show: a single lens, a group, an item, two groups side by side, the content of files; and tables as files.
 
 Each is a section as in reports, made from the results of lenses; nothing is drawn or tabulated twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ import polars as pl
 
 from plurivox import plots
 from plurivox.base.csv_files import flat, write_frame
-from plurivox.base.errors import SelectionError
+from plurivox.base.errors import PlurivoxError, PlurivoxWarning, SelectionError
 from plurivox.base.files import write_text
-from plurivox.base.wording import counted, named
+from plurivox.base.wording import counted, listed, named, one_line, short
 from plurivox.config import FILE_NAME, config_text
-from plurivox.domain.axis import CROSS, names_raters
+from plurivox.domain.axis import CROSS, MIN_GROUP_SIZE, names_raters
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.raw import ROLE_NAMES, plain
 from plurivox.infer.exports import document_of
 from plurivox.infer.lens import Lens
 from plurivox.infer.result import Result, frame_of
@@ -27,6 +30,8 @@ from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.description import describe
 from plurivox.plots import OF_LENSES, chart_of
 from plurivox.plots.items import DIVIDED
+from plurivox.read.formats import PLATFORMS, kind_of
+from plurivox.read.tables import open_table
 from plurivox.report.parts import (
     Block,
     Brief,
@@ -43,9 +48,10 @@ from plurivox.report.parts import (
     with_text,
 )
 from plurivox.report.sections import alignment, cohesion, home_of, responsiveness, soft, variation
-from plurivox.workbench.looking import few_values
-from plurivox.workbench.making import Desk, fragment, groups_in, lens_named
-from plurivox.workbench.reading import POPULATION, asked_of
+from plurivox.report.sections.study import panel_table
+from plurivox.workbench.making import BESIDE, PANEL, Desk, fragment, groups_in, lens_named, problem_of
+from plurivox.workbench.reading import POPULATION, asked_of, source_of
+from plurivox.workbench.records import role_in
 
 MOST_ROWS = 200
 MOST_ITEMS = 25
@@ -63,25 +69,23 @@ def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     lens = lens_named(asked["lens"])
     result = answer_of(desk, lens, asked)
     document = document_of(result, {}, lens=lens)
-    blocks: list[Block] = [*_chart(lens, result)]
+    blocks: list[Block] = []
+    chart = chart_of(lens.name).__name__ if lens.name in OF_LENSES else ""
+    if hasattr(plots, f"{chart}_data") and getattr(plots, f"{chart}_data")(result).height:
+        blocks.append(drawn(chart, result, f"{lens.name}-chart", lens.question.removesuffix("."), lens.question, ""))
     for at, view in enumerate(document.tables):
         blocks += shown(slug(f"{lens.name}-{at}"), view, most=MOST_ROWS)
     blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
     findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
     findings = [replace(one, fact=not (one.said.claim or one.said.standing)) for one in findings]  # also of models
     said = [Prose(text) for text in document.sentences] if not findings else []
-    section = Section(lens.name, lens.question, "", [*said, *blocks], findings, _alike(desk, lens))
+    alike = desk.ratings.weights is not None and not lens.load("run").weights
+    remarks = [f"{lens.command} does not use weights: every rater counts equally."] if alike else []
+    section = Section(lens.name, lens.question, "", [*said, *blocks], findings, remarks)
     places = desk.places(_groups_asked(desk, lens, asked))
     write_text(out / "view.html", fragment(section, places, asked.get("looks", 1)))
     write_text(out / "result.json", result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
     return {"title": lens.question}
-
-
-def _alike(desk: Desk, lens: Lens) -> list[str]:
-    """Say that raters count equally in a lens, if they are weighted elsewhere."""
-    if desk.ratings.weights is None or lens.load("run").weights:
-        return []
-    return [f"{lens.command} does not use weights: every rater counts equally."]
 
 
 def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
@@ -101,14 +105,6 @@ def _groups_asked(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> dict[str,
     axes = [axis for axis in getattr(settings, "by", ()) if not any(map(names_raters, axis))]
     described = describe(desk.ratings, axes) if axes and desk.ratings.has_raters else None
     return {} if described is None else {one.name: [group.name for group in one.groups] for one in described.axes}
-
-
-def _chart(lens: Lens, result: Any) -> Iterator[Block]:
-    """Yield the chart that the command of a lens draws, where it has one."""
-    if lens.name in OF_LENSES:
-        chart = chart_of(lens.name).__name__
-        if hasattr(plots, f"{chart}_data") and getattr(plots, f"{chart}_data")(result).height:
-            yield drawn(chart, result, f"{lens.name}-chart", lens.question.removesuffix("."), lens.question, "")
 
 
 # A group --------------------------------------------------------------------------------------------------------------
@@ -322,3 +318,173 @@ def table_file(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any
         found = result.to_frame if asked["table"] == "values" else getattr(result, asked["table"])
         write_frame(file, found() if callable(found) else found, flat)
     return {"files": [file.name]}
+
+
+# Looking --------------------------------------------------------------------------------------------------------------
+#
+# What files contain: their first rows, what was recognised in them and why, and what is wrong with them.
+
+
+ROWS = 6
+LONGEST_CELL = 60
+"""Rows, and characters of a cell, that are shown of a file."""
+MANY = 12
+"""The fewest distinct numbers for which bins are offered."""
+MOST_VALUES = 40
+"""The most values of an attribute that a menu offers."""
+
+
+def look(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Read everything as specified, and report the result."""
+    found: dict[str, Any] = {"problem": None, "beside": {}, "warnings": []}
+    try:
+        found |= _recognised(desk, desk.unweighted)
+    except PlurivoxError as error:
+        found["problem"] = problem_of(error)
+    named = found.get("columns") or {"score": found["problem"]["column"]}  # an error of a scale names the column
+    found["files"] = {role: _head(desk, role, named) for role in desk.names}
+    found["decided"] = bool(found["files"].get("ratings", {}).get("stored"))
+    if found["decided"] and found["problem"] is None:
+        found["why"] = dict.fromkeys(found["columns"], "decided when plurivox stored it")
+    if found["problem"] is None:
+        for role in BESIDE:
+            found["beside"][role] = _read_beside(desk, role)
+        found["beside"][POPULATION] = _population(desk, out)
+    return found
+
+
+def _recognised(desk: Desk, ratings: Ratings) -> dict[str, Any]:
+    """Return how columns were understood, sizes, attributes and their groups."""
+    intake, reading = ratings.intake, desk.source.reading
+    attributes = [] if not ratings.has_raters else ratings.raters.columns[1:]
+    described = describe(ratings, [(name,) for name in attributes])
+    told = {name: [(group.name, group.n_raters) for group in axis.groups]
+            for name, axis in zip(attributes, described.axes, strict=True)}  # fmt: skip
+    withheld = {name: axis.n_withheld for name, axis in zip(attributes, described.axes, strict=True)}
+    platform = next((one.title for one in PLATFORMS if one.name == intake.platform), None)
+    return {
+        "columns": dict(intake.columns),
+        "why": {one: _why(one, name, getattr(reading, one, None), platform) for one, name in intake.columns.items()},
+        "layout": intake.layout, "platform": platform,
+        "scale": [str(label) for label in ratings.scale.labels][:200], "scale_inferred": intake.points_inferred,
+        "poles": list(ratings.scale.poles or ()), "has_raters": ratings.has_raters,
+        "sizes": {"ratings": len(ratings), "items": ratings.n_items, "raters": ratings.n_raters},
+        "raters": [
+            {"name": name, "groups": told[name], "withheld": withheld[name], "numbers": _numbers(ratings.raters[name])}
+            for name in attributes
+        ],
+        "items": [{"name": name, "values": few_values(ratings.items[name])} for name in ratings.items.columns[1:]],
+        "notes": [*described.findings(), *intake.left_out_and_remarks()],
+        "usage": [int(n) for n in ratings.used()][:200],
+    }  # fmt: skip
+
+
+def _why(role: str, name: str, said: str | None, platform: str | None) -> str:
+    """Say why a column was given a role."""
+    if said is not None:
+        return "as you said"
+    if platform is not None:
+        return f"so {platform} exports it"
+    known = ROLE_NAMES.get(role, ())
+    if plain(name) in known:
+        return "by its name"
+    return "by its content, as the other columns are assigned"
+
+
+def _numbers(values: pl.Series) -> bool:
+    """Return whether an attribute has so many numbers that intervals are useful."""
+    texts = values.drop_nulls().cast(pl.String)
+    return texts.n_unique() > MANY and texts.cast(pl.Float64, strict=False).null_count() == 0
+
+
+def few_values(values: pl.Series) -> list[str]:
+    """Return the values of an item attribute, if there are few."""
+    found = values.drop_nulls().cast(pl.String).unique().sort().to_list()
+    return [short(one, LONGEST_CELL) for one in found] if len(found) <= MOST_VALUES else []
+
+
+def _head(desk: Desk, role: str, columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return the first rows of a file as text; ids of raters are numbered."""
+    reading = desk.source.reading
+    own = role == "ratings"
+    source = source_of(reading, desk.names) if own else desk.names[role]
+    try:
+        kind: Any = reading.format if own else None
+        with open_table(source, kind_of(kind), reading.encoding or "utf-8") as table:
+            if isinstance(table, Ratings):
+                told = "This was stored by plurivox itself, so nothing needs to be recognised."
+                return {"columns": [], "rows": [], "told": told, "points": [], "stored": True}
+            names, frame = list(table.columns), table.first().head(ROWS)
+            rows = [[_cell(value) for value in row] for row in frame.iter_rows()]
+            found = {
+                "columns": names, "rows": rows, "told": "",
+                "points": _points(frame, table.first(), columns) if own else [],
+            }  # fmt: skip
+    except PlurivoxError as error:
+        return {"columns": [], "rows": [], "told": str(error), "points": []}
+    by_name = next((one for one in names if plain(one) in ROLE_NAMES["rater"]), None)
+    rater = columns.get("rater", by_name) if own else by_name
+    if rater in names and role in ("ratings", "raters", "reference"):
+        seen: dict[str, str] = {}
+        at = names.index(rater)
+        for row in rows:
+            row[at] = seen.setdefault(row[at], f"rater {len(seen) + 1}")
+    return found
+
+
+def _points(head: pl.DataFrame, first: pl.DataFrame, columns: Mapping[str, str]) -> list[str]:
+    """Return the distinct answers in the first rows of what may be the score column."""
+    name = columns.get("score") or next((one for one in first.columns if plain(one) in ROLE_NAMES["score"]), None)
+    if name not in first.columns:
+        return []
+    found = first[name].drop_nulls().cast(pl.String, strict=False).drop_nulls().unique().sort().to_list()
+    return [short(one_line(one), LONGEST_CELL) for one in found if one.strip()] if len(found) <= MOST_VALUES else []
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else short(one_line(str(value)), LONGEST_CELL)
+
+
+def _read_beside(desk: Desk, role: str) -> dict[str, Any] | None:
+    """Describe a further file of the study, or what is wrong with it."""
+    found, known = _tried(lambda: desk.beside(role))
+    if found is None:
+        return known if known["problem"] else None
+    if isinstance(found, Ratings):
+        told = f"{len(found):,} ratings of {found.n_items:,} items; scale {found.scale}"
+    else:
+        told = found if isinstance(found, str) else f"of {', '.join(found.models)}"
+    return {**known, "told": told, "before": _before(desk, role)}
+
+
+def _tried(read: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
+    """Return what is read, None if that fails, and what to say about it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PlurivoxWarning)
+        try:
+            found = read()
+        except PlurivoxError as error:
+            return None, {"problem": problem_of(error), "told": "", "warnings": []}
+    return found, {"problem": None, "told": "", "warnings": [str(one.message) for one in caught]}
+
+
+def _population(desk: Desk, out: Path) -> dict[str, Any] | None:
+    """Compare panel and population, or say why raters cannot be weighted; None without a population."""
+    panel, known = _tried(lambda: desk.ratings.panel)
+    if panel is None:
+        return known if known["problem"] else None
+    summary = panel.summary(MIN_GROUP_SIZE)
+    write_text(out / PANEL, fragment(Section("panel", "", "", panel_table(summary)), desk.places({})))
+    raked = [name for name in panel.population.attributes if name in desk.ratings.raters.columns]
+    told = f"shares of {listed(list(summary.attributes))}, to which raters are weighted"
+    return {**known, "told": told, "panel": asdict(summary), "raked": raked}
+
+
+def _before(desk: Desk, role: str) -> list[str]:
+    """Return which files of predictions or answers use the points before the ratings were recoded."""
+    from plurivox.ask.read_answers import are_before
+
+    if desk.recoding is None or role == "reference":
+        return []
+    places = [place for place in desk.names if role_in(place) == role]
+    return [place for place in places if are_before(role, desk.names[place], desk.ratings, desk.recoding)]

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import stat
 import sys
 import time
@@ -328,8 +329,12 @@ class Watcher:
 
     async def _look(self, watch: Watch) -> None:
         """Read files that have changed, and are the same as at the last check."""
-        if not self.watches.arrivals(watch.study):
-            await self._begin(watch)
+        if not self.watches.arrivals(watch.study):  # what the study contains now, to report changes later
+            study = self._store.study(watch.study)
+            look = await self._told(study)
+            said = {"problem": look["problem"]} if look["problem"] else summary(look)
+            self.watches.settle(watch, {}, {}, {**said, "data": data_of(study.files)})
+            self._listeners.tell(watch.study, CHANGED)
         marks = await asyncio.to_thread(lambda: {role: mark_of(path) for role, path in watch.sources.items()})
         before, self._seen[watch.study] = self._seen.get(watch.study), marks
         new = {role: mark for role, mark in marks.items() if mark != watch.marks[role]}
@@ -350,28 +355,19 @@ class Watcher:
         path = watch.sources[role]
         try:
             with open(path, "rb") as file, self._store.receiving(watch.study, role, Path(path).name) as upload:
-                while piece := file.read(PIECE):
-                    upload.write(piece)
+                shutil.copyfileobj(file, upload, PIECE)
                 if mark_of(path) != mark:
                     raise MovingError
         except PermissionError as error:
             raise _unreadable(path, error) from None
         return upload.stored
 
-    async def _begin(self, watch: Watch) -> None:
-        """Note what the study contains now, to report changes later."""
-        study = self._store.study(watch.study)
-        look = await self._told(study)
-        said = {"problem": look["problem"]} if look["problem"] else summary(look)
-        self.watches.settle(watch, {}, {}, {**said, "data": data_of(study.files)})
-        self._listeners.tell(watch.study, CHANGED)
-
     async def _read(self, watch: Watch, marks: Mapping[str, str], files: Mapping[str, StoredFile]) -> bool:
         """Find out what new files contain; return whether they are kept."""
         now = self.watches.newest(self._store.study(watch.study))
         newest = replace(now, files={**now.files, **files})
         same = data_of(newest.files) == data_of(now.files)
-        if same and not self._troubled(watch):
+        if same and not self._problem(watch):
             self.watches.settle(watch, marks, {}, None)
             return False
         look = await self._told(newest, keep=same)
@@ -399,15 +395,14 @@ class Watcher:
             remove_folder(self._store.folder, folder)
         return told
 
-    def _troubled(self, watch: Watch) -> bool:
-        """Return whether the last message was that something cannot be read."""
+    def _problem(self, watch: Watch) -> dict[str, Any]:
+        """Return what was said last if that was that something cannot be read, otherwise nothing."""
         said = self.watches.arrivals(watch.study)
-        return bool(said) and bool(said[-1].get("problem"))
+        return (said[-1].get("problem") if said else None) or {}
 
     def _say_problem(self, watch: Watch, marks: Mapping[str, str], problem: Mapping[str, Any]) -> None:
         """Say once what is wrong; what was read before stays as it is."""
-        said = self.watches.arrivals(watch.study)
-        again = bool(said) and (said[-1].get("problem") or {}).get("text") == problem["text"]
+        again = self._problem(watch).get("text") == problem["text"]
         self.watches.settle(watch, marks, {}, None if again else {"problem": dict(problem)})
         if not again:
             self._listeners.tell(watch.study, CHANGED)

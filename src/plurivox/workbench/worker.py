@@ -35,7 +35,15 @@ class Worker:
     def do(self, job: dict[str, Any]) -> None:
         """Make one thing; report whatever goes wrong."""
         try:
-            desk = self._at(job)
+            files = {role: tuple(one) for role, one in job["files"].items()}
+            reading = ReadingSettings.from_dict(job["reading"])
+            source = Source(files, reading, Path(job["inputs"]), Path(job["made"]))
+            if self._desk is None or self._desk.source != source:
+                if self._desk is not None:
+                    os.chdir("/")
+                    self._desk.close()
+                self._desk = Desk(source)
+            desk = self._desk
             desk.tell = lambda told: self._pass_on(job["id"], told)
             os.chdir(desk.folder)  # where the files are under names that messages can quote
             make(desk, job["kind"], job["asked"], Path(job["out"]))
@@ -46,17 +54,6 @@ class Worker:
             self._tell({"job": job["id"], "event": "failed", "problem": problem_of(error)})
         else:
             self._tell({"job": job["id"], "event": "done"})
-
-    def _at(self, job: dict[str, Any]) -> Desk:
-        files = {role: tuple(one) for role, one in job["files"].items()}
-        reading = ReadingSettings.from_dict(job["reading"])
-        source = Source(files, reading, Path(job["inputs"]), Path(job["made"]))
-        if self._desk is None or self._desk.source != source:
-            if self._desk is not None:
-                os.chdir("/")
-                self._desk.close()
-            self._desk = Desk(source)
-        return self._desk
 
     def _pass_on(self, job: str, told: dict[str, Any]) -> None:
         """Tell the server, but report progress no more often than anybody can read."""

@@ -153,13 +153,9 @@ def read_inspect_log(path: Source, *, scale: ScaleLike | None = None) -> pl.Data
 
 
 def read_lm_eval_samples(
-    path: Source,
-    *,
-    model: str | None = None,
-    item: str | None = None,
-    filter_name: str | None = None,
+    path: Source, *, model: str | None = None, item: str | None = None, filter_name: str | None = None,
     scale: ScaleLike | None = None,
-) -> pl.DataFrame:
+) -> pl.DataFrame:  # fmt: skip
     """Read the answers that lm-evaluation-harness 0.4.3 or newer keeps with ``--log_samples``.
 
     Parameters

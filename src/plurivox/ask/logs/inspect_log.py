@@ -38,17 +38,6 @@ class InspectLog:
     header: Any
     samples: Iterator[Any]
 
-    def check(self) -> None:
-        """Raise an error unless this is a log in a known version."""
-        spec, version = get(self.header, "eval"), get(self.header, "version")
-        if not isinstance(version, int) or not all(isinstance(get(spec, name), str) for name in ("model", "task")):
-            raise _no_log(self.source, "it lacks a version, a model or a task")
-        if version > NEWEST_VERSION:
-            raise FileError(
-                f"it is in version {version} of the format, but the newest known version is {NEWEST_VERSION}",
-                source=self.source, hint="Update plurivox.",
-            )  # fmt: skip
-
     def rows(self, choices: ScaleChoices) -> Iterator[Row]:
         """Yield the answers, then the questions that an evaluation did not ask because it ended early."""
         spec = self.header["eval"]
@@ -59,19 +48,15 @@ class InspectLog:
             asked.add((row["item"], row["sample"]))
             yield row
         if get(self.header, "status") != "success":
-            for item, at in self._planned():
+            epochs = get(get(spec, "config"), "epochs")
+            times = range(epochs if isinstance(epochs, int) else 1)
+            known = map(str, _list(get(get(spec, "dataset"), "sample_ids")))  # what was planned, as far as it is listed
+            for item, at in ((item, at) for item in known for at in times):
                 if (item, at) not in asked:
                     asked.add((item, at))
                     yield common | {"item": item, "sample": at, "state": "failed"}
         if not asked:
             raise InputError("it has no samples", source=self.source, hint="Evaluate again without --no-log-samples.")
-
-    def _planned(self) -> Iterator[tuple[str, int]]:
-        """Yield the items and repetitions that were planned, as far as the header lists them."""
-        spec = self.header["eval"]
-        epochs = get(get(spec, "config"), "epochs")
-        for item in _list(get(get(spec, "dataset"), "sample_ids")):
-            yield from ((str(item), at) for at in range(epochs if isinstance(epochs, int) else 1))
 
     def _answer(self, sample: Any, choices: ScaleChoices) -> Row:
         item, epoch = get(sample, "id"), get(sample, "epoch")
@@ -130,22 +115,24 @@ def open_log(file: Path) -> InspectLog:
     source = str(file)
     note_input(file)
     try:
-        data = file.read_bytes() if _starts_with(file, b"{") else b""
-        log = InspectLog(source, *(_parts(loaded(data, source)) if data else _in_archive(source)))
+        with file.open("rb") as stream:
+            is_json = stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+        if is_json:
+            header = loaded(file.read_bytes(), source)
+            samples = iter(_list(get(header, "samples")))
+        else:
+            header, samples = _in_archive(source)
     except OSError as error:
         raise FileError(f"it cannot be read ({error.strerror})", source=source, hint="Check the path.") from None
-    log.check()
-    return log
-
-
-def _starts_with(file: Path, sign: bytes) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(sign)
-
-
-def _parts(whole: Any) -> tuple[Any, Iterator[Any]]:
-    """Return the header and the samples of a ``.json`` file."""
-    return whole, iter(_list(get(whole, "samples")))
+    spec, version = get(header, "eval"), get(header, "version")
+    if not isinstance(version, int) or not all(isinstance(get(spec, name), str) for name in ("model", "task")):
+        raise _no_log(source, "it lacks a version, a model or a task")
+    if version > NEWEST_VERSION:
+        raise FileError(
+            f"it is in version {version} of the format, but the newest known version is {NEWEST_VERSION}",
+            source=source, hint="Update plurivox.",
+        )  # fmt: skip
+    return InspectLog(source, header, samples)
 
 
 def _in_archive(source: str) -> tuple[Any, Iterator[Any]]:

@@ -42,7 +42,12 @@ class SampleFile:
         for place, record in self._records():
             filters[str(record.get("filter"))] = None
             if self._is_wanted(record, place):
-                item = self._item(record, place)
+                found = record["doc_id"] if self.item is None else get(record.get("doc"), self.item)
+                if not isinstance(found, str | int):
+                    raise self._wrong(
+                        f"the document has no id in {self.item or 'doc_id'!r}", place, "Name the field with item=."
+                    )
+                item = str(found)
                 for at, answer in enumerate(self._answers(record, place) or [{"state": "failed"}]):
                     yield common | {"item": item, "sample": at} | answer
         if not filters:
@@ -74,14 +79,6 @@ class SampleFile:
             raise self._wrong(f"document {number} had other answers before", place)
         return self.seen.setdefault(number, given) is given
 
-    def _item(self, record: Any, place: str) -> str:
-        found = record["doc_id"] if self.item is None else get(record.get("doc"), self.item)
-        if not isinstance(found, str | int):
-            raise self._wrong(
-                f"the document has no id in {self.item or 'doc_id'!r}", place, "Name the field with item=."
-            )
-        return str(found)
-
     def _answers(self, record: Any, place: str) -> list[Row]:
         """Return what a model wrote or chose in each repetition."""
         asked = [list(one.values()) for one in record["arguments"].values() if isinstance(one, dict)]
@@ -105,22 +102,17 @@ class SampleFile:
             raise self._wrong("the choices have not been tried equally often", place)
         rows = []
         for each in zip(*given, strict=True):
-            likelihoods = self._numbers(each, place)
+            try:  # they are logged as text, each with whether it is that of the greedy output
+                likelihoods = [float(pair[0]) for pair in each]
+            except (TypeError, ValueError, IndexError, KeyError, OverflowError):
+                likelihoods = [math.nan]
+            if any(map(math.isnan, likelihoods)) or not math.isfinite(max(likelihoods)):
+                raise self._wrong("a log-likelihood is not a number", place)
             best = max(likelihoods)
             weights = [math.exp(one - best) for one in likelihoods]
             shares = in_order([one / sum(weights) for one in weights], order)
             rows.append({"point": order[likelihoods.index(best)], "distribution": shares})
         return rows
-
-    def _numbers(self, pairs: Any, place: str) -> list[float]:
-        """Return the log-likelihoods, which are logged as text, each with whether it is that of the greedy output."""
-        try:
-            found = [float(pair[0]) for pair in pairs]
-        except (TypeError, ValueError, IndexError, KeyError, OverflowError):
-            found = [math.nan]
-        if any(map(math.isnan, found)) or not math.isfinite(max(found)):
-            raise self._wrong("a log-likelihood is not a number", place)
-        return found
 
     def _wrong(self, problem: str, place: str | None = None, hint: str = _TASKS) -> InputError:
         return InputError(problem, source=str(self.file), places=[place] if place else (), hint=hint)

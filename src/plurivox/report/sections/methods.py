@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
+import tomllib
 from importlib import metadata
 from typing import Any
 
@@ -13,33 +14,19 @@ import plurivox
 from plurivox.base.wording import harmless, interval_method
 from plurivox.domain.axis import CROSS
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, Terms, slug
+from plurivox.report.render import asset
 from plurivox.statistics.registry import LABELS, STATISTICS
 
 PACKAGES = ("numpy", "numba", "polars", "vl-convert-python")
 INTERVAL = "95 % interval"
 """The one term that needs neither groups nor models."""
-TERMS = (
-    ("Group", "Raters who share a value of an attribute, or of several that are crossed."),
-    ("Rest", "The other raters with a known value of that attribute."),
-    ("Chance", "What the same number of raters drawn at random gives: whole raters are shuffled between groups and "
-    "everything is computed again. The column holds the median."),
-    ("p", "How often shuffled raters give a value at least as extreme, on either side, counting the observed "
-    "labelling."),
-    ("p corrected", "The same, corrected for all groups, attributes and statistics of a lens that were tested "
-                    "together: how often any of them is as extreme among shuffled raters (step-down max-T)."),
-    ("Claim", "A difference that the report supports: tested among raters who could be exchanged, below .05 after "
-    "correction, and not for lack of shuffles. Headlines are corrected once more over the lenses (Holm)."),
-    (INTERVAL, "Where a value would be with other items and other raters of the same kinds: each item and each rater "
-    "is left out in turn (two-way jackknife), unless another method was requested."),
-    ("Withheld", "Groups with too few raters are not shown, since they could identify people, nor are groups that "
-                 "would reveal them, such as the other of two. They still count in the rest of others."),
-)  # fmt: skip
+TERMS: dict[str, str] = tomllib.loads(asset("terms.toml"))
 
 
 def section(brief: Brief) -> Section:
     """Explain the numbers and how they were made."""
     blocks: list[Block] = [
-        Terms(tuple((slug("term", name), name, text) for name, text in TERMS
+        Terms(tuple((slug("term", name), name, text) for name, text in TERMS.items()
                     if brief.axes or brief.study.inputs or name == INTERVAL)),
         Terms(tuple((slug("term", name), LABELS[name], _explained(one)) for name, one in STATISTICS.items())),
         DataTable("methods-settings", "Settings", _settings(brief)),
