@@ -62,8 +62,7 @@ def read_again(store: Path, outputs: Outputs, *, yes: bool) -> None:
         )
     if not outputs:
         _print_changes(found, shown, said, console())
-        asks = n > 0 and sys.stdin.isatty() and sys.stdout.isatty()
-        wanted = yes or (asks and typer.confirm("Apply these changes?"))
+        wanted = yes or (n > 0 and _in_terminal() and typer.confirm("Apply these changes?"))
     applied = found.apply() if wanted else found
     outputs.deliver(
         show=lambda: None,
@@ -79,6 +78,10 @@ def read_again(store: Path, outputs: Outputs, *, yes: bool) -> None:
         say(f"{several(applied.n_stored, 'answer')} changed in {applied.store}")
         if applied.n_stored < n:
             say(f"{n - applied.n_stored:,} changed in the meantime; left as found")
+
+
+def _in_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _from_to(kind: ChangeKind) -> tuple[str, str]:

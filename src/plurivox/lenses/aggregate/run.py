@@ -82,7 +82,7 @@ class Departing:
     @property
     def width(self) -> int:
         """How many numbers a draw holds."""
-        return len(self.grouping.codes) + self.grouping.n_groups * (2 + 3 * self.chosen.shape[1])
+        return len(self.grouping.codes) + self.grouping.n_groups * (2 + 3 * int(self.chosen.shape[1]))
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
@@ -234,10 +234,11 @@ class Departures(Comparison):
             self.inference.check(self.ratings, one.axis.name, self.grouping(whole))
             grouping = self.grouping(axis)
             measured = self.measure(grouping)
+            each: list[Any] = [OfMethod(measured, at) for at in range(len(self.labels))]
             found.append([
                 MeasuredGroups(axis, places, own, self.inference.shuffled(
                     own, grouping, STATISTICS, own.columns(measured.value), places, axis.name))
-                for own in (OfMethod(measured, at) for at in range(len(self.labels)))
+                for own in each
             ])  # fmt: skip
         return found
 
