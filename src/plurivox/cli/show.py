@@ -10,10 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.actions.advise.result import Advice
-from plurivox.actions.advise.tables import REMARK, counted_raters, lists_of, members_of, pairs_of
-from plurivox.actions.select.result import Selection
-from plurivox.actions.select.tables import tables
+from plurivox.actions.advise.result import REMARK, Advice, counted_raters, lists_of, members_of, pairs_of
+from plurivox.actions.select.result import Selection, tables
 from plurivox.base.wording import counted, harmless, one_line, protected, withheld_note
 from plurivox.cli.tables import ACCENT, plain_table, print_notes, print_sentences, print_table
 from plurivox.domain.axis import names_raters

@@ -55,7 +55,7 @@ class Facts(NamedTuple):
     """Items on which two groups can be compared."""
 
 
-# Groups --------------------------------------------------------------------------------------------------------------
+# Groups -------------------------------------------------------------------------------------------------------------
 
 
 def facts_of(ratings: Ratings, axes: Sequence[Compared], least: int) -> Facts:
@@ -122,7 +122,7 @@ def _group_row(ratings: Ratings, one: Sides, own: NDArray[np.int64]) -> tuple[An
     )  # fmt: skip
 
 
-# Lenses --------------------------------------------------------------------------------------------------------------
+# Lenses -------------------------------------------------------------------------------------------------------------
 
 
 def lens_rows(ratings: Ratings, facts: Facts) -> list[tuple[str, ...]]:

@@ -229,7 +229,7 @@ def _bisected(below: Callable[[float], bool], low: float, high: float) -> float:
     return (low + high) / 2
 
 
-# Simulated studies ----------------------------------------------------------------------------------------------------
+# Simulated studies ---------------------------------------------------------------------------------------------------
 # Who rates what is as in a real study.
 #
 # A study has a group and its rest, of any size, and any number of items. If raters saw the same items in blocks, or

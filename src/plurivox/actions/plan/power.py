@@ -155,7 +155,7 @@ def _means(values: Floats, each: Sequence[NDArray[np.int64]]) -> Floats:
     return np.array([values[own].mean() if len(own) else np.nan for own in each])
 
 
-# Simulations ---------------------------------------------------------------------------------------------------------
+# Simulations --------------------------------------------------------------------------------------------------------
 
 
 def unequal_as(crowd: Crowd, layout: Layout, shape: Shape, variance: float, seed: int, how: Running) -> Crowd:

@@ -98,7 +98,7 @@ class Plan(TableResult):
             yield f"{row['axis']}: {withheld_groups(row['withheld'])}; a group is shown if it {shown}."
 
 
-# Tables ---------------------------------------------------------------------------------------------------------------
+# Tables --------------------------------------------------------------------------------------------------------------
 
 _HAS = {"n_raters": "raters", "n_ratings": "ratings", "n_items_twice": "rated twice", "n_items_shared": "shared"}
 """Items with two ratings of the group are rated twice; those that others also rated are shared."""
@@ -112,8 +112,11 @@ _NEEDED = {
 def tables(found: Plan) -> list[View]:
     """Return the tables of a plan; findings say what to collect."""
     lenses = view_of("Which analyses apply", found.to_frame(), {"lens": "analysis", "applies": "applies"})
-    groups = found.table("groups").group_by("axis", maintain_order=True)
-    return [lenses, *(_groups(str(axis), own) for (axis,), own in groups), *filled(_power(found.table("power")))]
+    groups, power = found.table("groups").group_by("axis", maintain_order=True), found.table("power")
+    who = [named(axis, group) for axis, group in power.select("axis", "group").iter_rows()]
+    names = {"group": "group", "n_raters": "raters", "n_items": "items", "power_now": Column("power now", RANGE)}
+    claims = view_of("Power to claim a group", power.with_columns(pl.Series("group", who, pl.String)), names | _NEEDED)
+    return [lenses, *(_groups(str(axis), own) for (axis,), own in groups), *filled(claims)]
 
 
 def _groups(axis: str, own: pl.DataFrame) -> View:
@@ -127,15 +130,7 @@ def _groups(axis: str, own: pl.DataFrame) -> View:
     return View(axis, ["group", *_HAS.values(), *_ENOUGH_FOR], lines)
 
 
-def _power(power: pl.DataFrame) -> View:
-    """Return one line for each group: what it has, and what would be enough."""
-    who = [named(axis, group) for axis, group in power.select("axis", "group").iter_rows()]
-    names = {"group": "group", "n_raters": "raters", "n_items": "items", "power_now": Column("power now", RANGE)}
-    frame = power.with_columns(pl.Series("group", who, pl.String))
-    return view_of("Power to claim a group", frame, names | _NEEDED)
-
-
-# Sentences about power ------------------------------------------------------------------------------------------------
+# Sentences about power -----------------------------------------------------------------------------------------------
 
 
 def power_findings(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:

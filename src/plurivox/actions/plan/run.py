@@ -56,7 +56,7 @@ from plurivox.lenses.cohesion.sums import place_of
 from plurivox.statistics.checks import level_of, usual_level
 from plurivox.statistics.registry import of_role, with_trait
 
-# Where the groups of a real study stand -------------------------------------------------------------------------------
+# Where the groups of a real study stand ------------------------------------------------------------------------------
 MOST_SHUFFLED = 500_000
 """The most ratings that are shuffled; for a larger study, those of some items drawn at random."""
 NOBODY = "there are no other raters to compare it with"
@@ -142,7 +142,7 @@ def fewer_items(ratings: Ratings, most: int, seed: int) -> Ratings:
     return with_items(ratings, chosen)
 
 
-# A sample that simulated studies are like -----------------------------------------------------------------------------
+# A sample that simulated studies are like ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,7 +209,7 @@ def _fewer_raters(ratings: Ratings, exchange: Exchange, seed: int) -> Ratings:
     return ratings_of(ratings, raters=kept)
 
 
-# What a group needs for a study to claim it often enough --------------------------------------------------------------
+# What a group needs for a study to claim it often enough -------------------------------------------------------------
 _STEPS = 30
 
 
@@ -281,7 +281,7 @@ def need_of(standing: PilotStanding, now: Shape, powers: Powers, wanted: float) 
     return Need(standing, present, raters, items, everyone if everyone.power >= wanted else smallest(*Shape._fields))
 
 
-# The call -------------------------------------------------------------------------------------------------------------
+# The call ------------------------------------------------------------------------------------------------------------
 
 FEWEST_VALUES, MOST_VALUES = 2, 20
 """Attributes with fewer or more values are not used as axes unless requested."""
@@ -348,7 +348,7 @@ def _default_axes(ratings: Ratings, several: Mapping[str, str]) -> tuple[list[By
     return axes, left_out
 
 
-# Power ---------------------------------------------------------------------------------------------------------------
+# Power --------------------------------------------------------------------------------------------------------------
 
 
 def _needs(ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, how: Running) -> list[Need]:

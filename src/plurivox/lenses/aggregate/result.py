@@ -283,10 +283,9 @@ def _groups(found: Aggregation, statistic: str, *, intervals: bool = False) -> V
         last = axis
         lines.append([ALL_RATERS if axis == "all" else group, next(iter(rows.values())).n_raters])
         for row in (rows[method] for method in found.settings["methods"]):
-            ends = (
-                None if one is None else round(scale * one, 2) + 0.0 for one in (row.value, row.ci_low, row.ci_high)
-            )
-            lines[-1].append(Value(*ends, mark_of(row)))
+            ends = (row.value, row.ci_low, row.ci_high)
+            value, low, high = (None if one is None else round(scale * one, 2) + 0.0 for one in ends)
+            lines[-1].append(Value(value, low, high, mark_of(row)))
     over = f"; {said}" if intervals and (said := intervals_over(found.settings)) else ""
     form = ".0f [.0f]" if statistic == "overruled" else RANGE
     names = columns(form if intervals else form.partition(" ")[0], map(CALLED.__getitem__, found.settings["methods"]))
