@@ -160,9 +160,6 @@ def _low_areas(values: Floats, usual: Floats, p: Floats, rate: float) -> Iterato
 # Precision at each score, with its error ------------------------------------------------------------------------------
 
 
-Floats = NDArray[np.float64]
-
-
 class PrecisionCurve(NamedTuple):
     """Precision at each score, with its standard error and the number of items it is based on; NaN where unused."""
 

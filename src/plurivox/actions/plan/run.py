@@ -324,7 +324,7 @@ def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
     axes = compared(ratings, by, overlapping, settings.min_group_size) if ratings.has_raters else []
     facts = facts_of(ratings, axes, settings.min_group_size)
     needs = _needs(ratings, axes, settings, how) if settings.simulations and facts.sides else []
-    rows = {
+    rows: dict[str, Any] = {
         "lenses": lens_rows(ratings, facts), "groups": facts.groups,
         "power": [_row(need, settings.power) for need in needs],
     }  # fmt: skip

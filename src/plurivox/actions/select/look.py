@@ -270,11 +270,9 @@ def alarm_rows(signs: Sequence[Sign], groups: Sequence[CandidateGroup]) -> list[
     for one in groups:
         shown = np.logical_or.reduce([other.members for other in groups if other.axis == one.axis])
         for sign in signs:
-            own, rest = [], []  # how many have p ≤ .05, and how many have more
-            for counts, who in ((own, one.members), (rest, shown & ~one.members)):
-                p_values = sign.p[who & np.isfinite(sign.p)]
-                n_low = int(np.count_nonzero(p_values <= SIGNIFICANT))
-                counts += [n_low, len(p_values) - n_low]
+            each = [sign.p[who & np.isfinite(sign.p)] for who in (one.members, shown & ~one.members)]
+            low = [int(np.count_nonzero(p <= SIGNIFICANT)) for p in each]
+            own, rest = ((n, len(p) - n) for n, p in zip(low, each, strict=True))  # with p ≤ .05, and with more
             n_listed = int(np.count_nonzero(sign.listed & one.members))
             known = sum(own) and sum(rest)
             p = float(fisher_exact([own, rest], "greater").pvalue) if known else math.nan

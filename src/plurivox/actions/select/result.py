@@ -165,9 +165,9 @@ class Selection(TableResult):
         if n_undefined:
             what = ordering(self.settings)
             found.append(f"{counted(n_undefined, 'rater')} {are(n_undefined)} not eligible, having no defined {what}.")
-        counts = (sum(self.settings[name].values()) for name in ("withheld", "revealing"))
+        n_withheld, n_revealing = (sum(self.settings[name].values()) for name in ("withheld", "revealing"))
         found += without_value(self.settings["outside"])
-        found += withheld_sentence(*counts, self.settings["min_group_size"])
+        found += withheld_sentence(n_withheld, n_revealing, self.settings["min_group_size"])
         few = self._groups.filter(pl.col("others_per_item") < LEAST_OTHERS, pl.col("n_chosen") > 0)
         if own and few.height:
             found.append(
