@@ -122,10 +122,8 @@ def curate(
     else:
         selected, chosen_by = named_raters(raters, ratings, axis), ""
     if not any(selected.values()):
-        raise InputError(
-            f"none of the given raters belongs to a group of {axis.name} that may be shown",
-            hint="raters= must list rater ids from the ratings, in groups large enough to show.",
-        )
+        hint = "raters= must list rater ids from the ratings, in groups large enough to show."
+        raise InputError(f"none of the given raters belongs to a group of {axis.name} that may be shown", hint=hint)
     against = resolve(ratings, reference, threshold=settings.threshold, min_group_size=settings.min_group_size)
     groups = [Compared(axis, (axis,), overlapping=False)]
     seen = Looking(judged, ratings, against, Thresholds(), how).seen(groups)

@@ -33,7 +33,7 @@ from plurivox.engine.pool import Running
 from plurivox.infer.call import Call
 from plurivox.infer.keywords import keywords
 from plurivox.infer.result import Table
-from plurivox.lenses.responsiveness.references import ReferenceLike, resolve
+from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 
 
 @keywords(SelectionSettings)
@@ -116,14 +116,8 @@ def select_raters(
     others = {one.key: others_per_item(ratings, one.members) for one in groups}
     rows = _rows(judged, ranked, wanted, others, asked)
     if not any(found.chosen for found in ranked.values()):
-        candidates = pl.DataFrame(rows["candidates"], SCHEMAS["candidates"], orient="row")
-        raise _nobody_eligible(candidates, asked)
-    trained = None
-    if isinstance(reference, Ratings):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SharedRatersWarning)  # was reported already
-            trained = resolve(ratings, reference, threshold=settings.threshold)
-    signs = signs_of(ratings, exchange, trained, known_log, settings.seed)
+        raise _nobody_eligible(pl.DataFrame(rows["candidates"], SCHEMAS["candidates"], orient="row"), asked)
+    signs = signs_of(ratings, exchange, _trained(ratings, reference, settings), known_log, settings.seed)
     given = {
         "order": known_log.order is not None, "seconds": known_log.seconds is not None,
         "gold": asked["reference"]["kind"] == "ratings" and len(asked["reference"]["boundaries"]) == 1,
@@ -139,6 +133,15 @@ def select_raters(
     }  # fmt: skip
     frames = {name: pl.DataFrame(own, SCHEMAS[name], orient="row") for name, own in rows.items()}
     return Selection(tuple(Table(name, frame) for name, frame in frames.items()), asked)
+
+
+def _trained(ratings: Ratings, reference: ReferenceLike, settings: SelectionSettings) -> Reference | None:
+    """Return the ratings of trained raters, if there are any."""
+    if not isinstance(reference, Ratings):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SharedRatersWarning)  # was reported already
+        return resolve(ratings, reference, threshold=settings.threshold)
 
 
 def _rows(
