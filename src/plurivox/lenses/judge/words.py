@@ -9,7 +9,7 @@ from plurivox.base.wording import counted, resampled
 from plurivox.domain.answers import Voice
 from plurivox.infer.result import Statement, told
 from plurivox.infer.weighting import judge_and_raters_of, not_both, weighted_statements
-from plurivox.lenses.estimate.words import worth_sentence
+from plurivox.lenses.estimate.result import worth_sentence
 from plurivox.lenses.judge.verdicts import GOOD, MEANING, NOT, UNDECIDED, JudgeVerdict, Reason
 
 if TYPE_CHECKING:
