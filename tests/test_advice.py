@@ -15,8 +15,8 @@ import pytest
 import plurivox as pv
 from claims.designs import at_random as at_random_groups
 from claims.designs import built
-from plurivox.actions.advise.curves import curve_of
 from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER
+from plurivox.actions.advise.seen import curve_of
 from plurivox.actions.advise.settings import Thresholds
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.lenses.responsiveness.habits import HabitRules, habits, marks

@@ -17,8 +17,8 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.aggregate.fits import labels_of
+from plurivox.lenses.aggregate.run import STATISTICS, LabelDepartures
 from plurivox.lenses.aggregate.settings import METHODS, AggregateSettings
-from plurivox.lenses.aggregate.sums import STATISTICS, LabelDepartures
 from support import Write, run_cli
 
 FEW: dict[str, Any] = {"permutations": 19, "max_permutations": 19, "interval": "none"}

@@ -12,7 +12,8 @@ import pytest
 
 import plurivox as pv
 from claims import planned
-from plurivox.actions.plan import power, words
+from plurivox.actions.plan import power
+from plurivox.actions.plan import result as words
 from plurivox.actions.plan import run as standing
 from plurivox.actions.plan.crowd import MOST_POINTS, PLAIN_SHUFFLES, SHUFFLES, Crowd, Layout, Shape, Studies, coarse
 from plurivox.actions.plan.power import PowerFit, Powers, shapes_around

@@ -3,7 +3,7 @@
 import functools
 import json as json_text
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.base.wording import one_line, short
-from plurivox.cli.loading import read_scale, tell_answers
-from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, asks_server, is_said, option
-from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
+from plurivox.cli.loading import tell_answers
+from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, asks_server, is_said, option, output_option
+from plurivox.cli.outputs import FORMS, Outputs, in_forms
 from plurivox.cli.printing import put, say
 from plurivox.cli.running import several
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from plurivox.ask.store import Store
-    from plurivox.domain.scale import Scale
     from plurivox.infer.view import View
 
 
@@ -29,7 +27,9 @@ READ = "read"
 
 
 @asks_server
+@in_forms
 def answers(
+    forms: Mapping[str, Any],
     server: ServerOptions,
     context: typer.Context,
     store: Annotated[
@@ -47,31 +47,21 @@ def answers(
     export: Annotated[
         Path | None, option("Write all answers as .parquet, .csv or .jsonl, or a new store as .db.", "FILE")
     ] = None,
-    prompts: Annotated[bool, typer.Option("--prompts", help="Also export the full prompts.")] = False,
-    refused: Annotated[bool, typer.Option("--refused", help="Show the refusals: model, prompt, item, text.")] = False,
+    prompts: Annotated[bool, option("Also export the full prompts.", None, "--prompts")] = False,
+    refused: Annotated[bool, option("Show the refusals: model, prompt, item, text.", None, "--refused")] = False,
     reread: Annotated[
-        bool, typer.Option("--reread", help="Read all answers again with the current rules, and show what changes.")
+        bool, option("Read all answers again with the current rules, and show what changes.", None, "--reread")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Apply the changes that --reread shows without asking.")] = False,
+    yes: Annotated[bool, option("Apply the changes that --reread shows without asking.", None, "--yes")] = False,
     audit: Annotated[int | None, option("Draw this many answers for a person to check.", "N", min=1)] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Where to write: for --audit, a new .csv file; for read, a .csv, .parquet or .jsonl file.",
-        ),
+        output_option("Where to write: for --audit, a new .csv file; for read, a .csv, .parquet or .jsonl file."),
     ] = None,
     seed: Seed = 0,
     audited: Annotated[Path | None, option("Show the results of a checked --audit table.", "FILE")] = None,
     reader_model: Annotated[str | None, option("Have this model read the unreadable answers.", "NAME")] = None,
     no_temperature: NoTemperature = False,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
-    latex: Latex = None,
-    html: Html = None,
 ) -> None:
     """Show how many requests were answered, refused, unreadable or failed.
 
@@ -82,7 +72,7 @@ def answers(
     readings for plurivox align.
     """
     chosen, file = _one_action(context, store)
-    outputs = Outputs.of({"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html})
+    outputs = Outputs.of(forms)
     if chosen == READ:
         given = {"scale": scale, "item": item, "model": model, "answer": answer}
         read_table_of_texts(file, given, output, outputs)
@@ -148,24 +138,30 @@ def _flag(name: str) -> str:
 
 
 def _show(store: Path, prompts: bool, outputs: Outputs) -> None:
-    import json as text
-
     from plurivox.ask.store import Store
     from plurivox.base.csv_files import flat
     from plurivox.cli.console import console
-    from plurivox.cli.printing import say
     from plurivox.cli.tables import print_table
+    from plurivox.domain.reader import STATES
     from plurivox.infer.exports import Document
+    from plurivox.infer.view import View
 
     with Store.read(store) as opened:
-        counts, shown = opened.counts(), _table(opened)
+        counts, tokens = opened.counts(), opened.tokens()
+        lines = []
+        for (model, prompt), states in counts.items():
+            used = tokens.get(model, (0, 0))
+            numbers = (f"{states.get(state, 0):,}" for state in STATES)
+            lines.append([model, prompt, *numbers, f"{used[0]:,} + {used[1]:,}"])
+        title = one_line(str(opened.about.get("question", "")))
+        shown = View(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
         if not counts and not {"json", "csv"} & {outputs.printed, *outputs.files}:
             say("it contains no answers yet")
             return
         listed = [{"model": model, "prompt": prompt, **states} for (model, prompt), states in counts.items()]
         outputs.deliver(
-            show=lambda: print_table(shown, console()),
-            json=lambda: text.dumps({"kind": "answers", **opened.about, "answers": listed}, ensure_ascii=False),
+            show=lambda: print_table(shown, out=console()),
+            json=lambda: json_text.dumps({"kind": "answers", **opened.about, "answers": listed}, ensure_ascii=False),
             csv=lambda: opened.frame(with_prompts=prompts),
             documents=lambda: [Document([shown])],
             flat=flat,
@@ -173,11 +169,11 @@ def _show(store: Path, prompts: bool, outputs: Outputs) -> None:
 
 
 def _show_refused(store: Path, outputs: Outputs) -> None:
-    import json as text
+    from rich.text import Text
 
     from plurivox.ask.store import Store
-    from plurivox.base.wording import one_line
-    from plurivox.cli.printing import say
+    from plurivox.cli.console import console
+    from plurivox.cli.tables import plain_table
     from plurivox.infer.exports import Document
     from plurivox.infer.view import View
 
@@ -188,43 +184,21 @@ def _show_refused(store: Path, outputs: Outputs) -> None:
         return
     columns = ["model", "prompt", "item", "text"]
     rows = [[one_line(cell) for cell in row] for row in found.select(columns).iter_rows()]
+
+    def show() -> None:
+        table = plain_table(*columns, left=len(columns))  # the last may wrap
+        for *names, told in rows[:MOST_REFUSED]:
+            table.add_row(*map(Text, (*names, short(told))))
+        console().print(table)
+        if len(rows) > MOST_REFUSED:
+            say(f"and {len(rows) - MOST_REFUSED:,} more; --csv, --json and --markdown list all of them in full")
+
     outputs.deliver(
-        show=lambda: _print_refused(columns, rows),
-        json=lambda: text.dumps({"kind": "refusals", "refusals": found.to_dicts()}, ensure_ascii=False),
+        show=show,
+        json=lambda: json_text.dumps({"kind": "refusals", "refusals": found.to_dicts()}, ensure_ascii=False),
         csv=lambda: found,
         documents=lambda: [Document([View("Refusals", columns, rows)])],
     )
-
-
-def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
-    from rich.text import Text
-
-    from plurivox.base.wording import short
-    from plurivox.cli.console import console
-    from plurivox.cli.printing import say
-    from plurivox.cli.tables import plain_table
-
-    table = plain_table(*columns, left=len(columns))  # the last may wrap
-    for *names, told in rows[:MOST_REFUSED]:
-        table.add_row(*map(Text, (*names, short(told))))
-    console().print(table)
-    if len(rows) > MOST_REFUSED:
-        say(f"and {len(rows) - MOST_REFUSED:,} more; --csv, --json and --markdown list all of them in full")
-
-
-def _table(opened: "Store") -> "View":
-    from plurivox.base.wording import one_line
-    from plurivox.domain.reader import STATES
-    from plurivox.infer.view import View
-
-    tokens = opened.tokens()
-    lines = []
-    for (model, prompt), states in opened.counts().items():
-        used = tokens.get(model, (0, 0))
-        counts = (f"{states.get(state, 0):,}" for state in STATES)
-        lines.append([model, prompt, *counts, f"{used[0]:,} + {used[1]:,}"])
-    title = one_line(str(opened.about.get("question", "")))
-    return View(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
 
 
 def _export(store: Path, path: Path, prompts: bool) -> None:
@@ -258,13 +232,25 @@ def read_table_of_texts(file: str, given: Mapping[str, Any], output: Path | None
     """Read the texts in a table, show how they were read, and write the readings if a file is named."""
     from plurivox.ask.read_answers import read_answers
     from plurivox.base.csv_files import flat, write_frame
+    from plurivox.base.errors import InputError
     from plurivox.base.files import will_write
+    from plurivox.cli.console import console
+    from plurivox.cli.tables import print_table
+    from plurivox.config import find_config, load_config
+    from plurivox.domain.scale_files import as_scale
     from plurivox.infer.exports import Document
 
     if output is not None:
-        _check_ending(output)
+        if output.suffix.lower() not in ENDINGS:
+            raise InputError(f"{output.name} has an unknown file extension", hint=f"End it with {', '.join(ENDINGS)}.")
         will_write(output)
-    scale = _scale(given["scale"], file)
+    path = None if given["scale"] else find_config(file)
+    scale = as_scale(given["scale"]) or (load_config(path).said.get("scale") if path else None)
+    if scale is None:
+        raise typer.BadParameter(
+            "the points of the scale are needed to read texts; give them with --scale: 0:4, No,Unsure,Yes or a TOML "
+            "file"
+        )
     found = read_answers(file, scale, **{role: given[role] for role in ("item", "model", "answer")})
     tell_answers(found, f"; scale {scale}")
     frame = found.to_frame()
@@ -272,7 +258,7 @@ def read_table_of_texts(file: str, given: Mapping[str, Any], output: Path | None
         write_frame(output, frame, flat)
     tables = _tables(frame)
     outputs.deliver(
-        show=lambda: _show_readings(tables),
+        show=lambda: print_table(*tables, out=console()),
         json=lambda: json_text.dumps({"kind": "readings", "answers": frame.to_dicts()}, ensure_ascii=False),
         csv=lambda: frame,
         documents=lambda: [Document(tables)],
@@ -283,36 +269,6 @@ def read_table_of_texts(file: str, given: Mapping[str, Any], output: Path | None
         say(f"{lost - _MOST_TEXTS:,} more are unreadable; -o FILE and --csv list all of them in full")
     if output is not None:
         say(f"readings: {output}") if outputs else put(output)
-
-
-def _check_ending(output: Path) -> None:
-    from plurivox.base.errors import InputError
-
-    if output.suffix.lower() not in ENDINGS:
-        raise InputError(f"{output.name} has an unknown file extension", hint=f"End it with {', '.join(ENDINGS)}.")
-
-
-def _scale(text: str | None, file: str) -> "Scale":
-    """Return the scale given on the command line, or the one in the config next to the table."""
-    from plurivox.config import find_config, load_config
-
-    path = None if text else find_config(file)
-    scale = read_scale(text) or (load_config(path).said.get("scale") if path else None)
-    if scale is None:
-        raise typer.BadParameter(
-            "the points of the scale are needed to read texts; give them with --scale: 0:4, No,Unsure,Yes or a TOML "
-            "file"
-        )
-    return scale
-
-
-def _show_readings(tables: "Iterable[View]") -> None:
-    from plurivox.cli.console import console
-    from plurivox.cli.tables import print_table
-
-    out = console()
-    for shown in tables:
-        print_table(shown, out)
 
 
 def _tables(frame: "pl.DataFrame") -> "list[View]":

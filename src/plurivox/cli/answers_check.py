@@ -13,10 +13,10 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from plurivox.ask.auditing import CHECKED_STATES, Accuracy, Share, draw_audit
+from plurivox.ask.auditing import CHECKED_STATES, draw_audit
 from plurivox.ask.auditing import audited as read_checked
-from plurivox.ask.rereading import ChangeKind, Rereading, SecondReading, read_by_model, reread
-from plurivox.ask.running import Asked, key_for
+from plurivox.ask.rereading import ChangeKind, Rereading, read_by_model, reread
+from plurivox.ask.running import key_for
 from plurivox.base.csv_files import csv_text
 from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import replacing, will_write
@@ -26,7 +26,7 @@ from plurivox.cli.console import console
 from plurivox.cli.outputs import Outputs
 from plurivox.cli.printing import put, say
 from plurivox.cli.running import several, telling
-from plurivox.cli.tables import ACCENT, plain_table, print_table
+from plurivox.cli.tables import ACCENT, plain_table, print_sentences, print_table
 from plurivox.infer.exports import Document
 from plurivox.infer.view import View
 
@@ -46,34 +46,42 @@ def read_again(store: Path, outputs: Outputs, *, yes: bool) -> None:
     """Show what changes when all answers are read again, and apply the changes if the user agrees."""
     with telling() as tell:
         found = reread(store, progress=tell and (lambda done, total: tell("reading", done, total)))
-    shown = View("What changes", ["model", "prompt", "from", "to", "old rule", "new rule", "answers"], _lines(found))
-    wanted = yes
+    n, wanted = found.n_changed + found.n_renamed, yes
+    lines = [
+        [*map(one_line, (kind.model, kind.prompt, *_from_to(kind), kind.old_rule, kind.new_rule)), f"{number:,}"]
+        for kind, number in found.kinds.items()
+    ]
+    shown = View("What changes", ["model", "prompt", "from", "to", "old rule", "new rule", "answers"], lines)
+    said = [
+        f"{several(found.n_read, 'answer')} read again: {found.n_same + found.n_renamed:,} stay, "
+        f"{found.n_changed:,} change"
+    ]
+    if found.n_renamed:
+        said.append(
+            f"{found.n_renamed:,} of those that stay were read by a renamed rule, or from another place in the text"
+        )
     if not outputs:
-        _print_changes(found, shown, console())
-        wanted = yes or (_changes_anything(found) and _in_terminal() and typer.confirm("Apply these changes?"))
+        _print_changes(found, shown, said, console())
+        wanted = yes or (n > 0 and _in_terminal() and typer.confirm("Apply these changes?"))
     applied = found.apply() if wanted else found
     outputs.deliver(
         show=lambda: None,
         json=lambda: text.dumps(_as_json(applied, wanted), ensure_ascii=False, allow_nan=False),
         csv=lambda: _frame(found),
-        documents=lambda: [Document([shown] if shown.rows else [], _sentences(found))],
+        documents=lambda: [Document([shown] if shown.rows else [], said)],
     )
-    _conclude(applied, wanted)
+    if not n:
+        say("nothing to change")
+    elif not wanted:
+        say("nothing was changed; add --yes to change the store")
+    else:
+        say(f"{several(applied.n_stored, 'answer')} changed in {applied.store}")
+        if applied.n_stored < n:
+            say(f"{n - applied.n_stored:,} changed in the meantime; left as found")
 
 
 def _in_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _changes_anything(found: Rereading) -> bool:
-    return found.n_changed + found.n_renamed > 0
-
-
-def _lines(found: Rereading) -> list[list[str]]:
-    return [
-        [*map(one_line, (kind.model, kind.prompt, *_from_to(kind), kind.old_rule, kind.new_rule)), f"{n:,}"]
-        for kind, n in found.kinds.items()
-    ]
 
 
 def _from_to(kind: ChangeKind) -> tuple[str, str]:
@@ -99,19 +107,7 @@ def _as_json(found: Rereading, wanted: bool) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _sentences(found: Rereading) -> list[str]:
-    said = [
-        f"{several(found.n_read, 'answer')} read again: {found.n_same + found.n_renamed:,} stay, "
-        f"{found.n_changed:,} change"
-    ]
-    if found.n_renamed:
-        said.append(
-            f"{found.n_renamed:,} of those that stay were read by a renamed rule, or from another place in the text"
-        )
-    return said
-
-
-def _print_changes(found: Rereading, shown: View, out: Console) -> None:
+def _print_changes(found: Rereading, shown: View, said: list[str], out: Console) -> None:
     if shown.rows:
         out.print(Text(shown.title, style=f"bold {ACCENT}"))
         table = plain_table(*shown.header, left=len(shown.header) - 1)
@@ -125,21 +121,7 @@ def _print_changes(found: Rereading, shown: View, out: Console) -> None:
         out.print(Text(f"• {before} → {after}, by {one_line(kind.new_rule)}:"))
         for example in found.examples[kind]:
             out.print(Text(f"    {one_line(example)}"))
-    for sentence in _sentences(found):
-        out.print(Text(f"• {sentence}"))
-
-
-def _conclude(found: Rereading, wanted: bool) -> None:
-    """Say on standard error whether the store was changed, and how to change it."""
-    n = found.n_changed + found.n_renamed
-    if not n:
-        say("nothing to change")
-    elif not wanted:
-        say("nothing was changed; add --yes to change the store")
-    else:
-        say(f"{several(found.n_stored, 'answer')} changed in {found.store}")
-        if found.n_stored < n:
-            say(f"{n - found.n_stored:,} changed in the meantime; left as found")
+    print_sentences(said, out)
 
 
 def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
@@ -182,59 +164,39 @@ def tell_accuracy(store: Path, file: Path, outputs: Outputs) -> None:
     """Show how often answers were read correctly, from a checked table."""
     found = read_checked(store, file)
 
-    def show() -> None:
-        out = console()
-        for shown in _tables(found):
-            print_table(shown, out)
-        for remark in _remarks(found):
-            out.print(Text(f"• {remark}"))
-
-    outputs.deliver(
-        show=show,
-        json=lambda: text.dumps(_accuracy_json(found), ensure_ascii=False, allow_nan=False),
-        csv=found.to_frame,
-        documents=lambda: [Document(_tables(found), _remarks(found))],
-    )
-
-
-def _accuracy_json(found: Accuracy) -> dict[str, object]:
-    rows = found.to_frame()
-    parts = {name: rows.filter(pl.col("of") == name).drop("of").to_dicts() for name in ("all", "state", "rule")}
-    return {
-        "kind": "audit", "n_checked": found.overall.n, "n_unchecked": found.n_unchecked, "n_changed": found.n_changed,
-        "all": parts["all"][0], "states": parts["state"], "rules": parts["rule"],
-    }  # fmt: skip
-
-
-def _tables(found: Accuracy) -> list[View]:
-    parts: dict[str, list[Share]] = {}
+    states, rules = [], []
     for row in found.rows:
-        parts.setdefault("rule" if row.of == "rule" else "state", []).append(row)
-    states = [
-        [row.name, f"{row.n:,}", f"{row.correct:,}", f"{row.accuracy:.1%}",
-         f"[{row.ci_low:.1%}, {row.ci_high:.1%}]"]
-        for row in parts["state"]
-    ]  # fmt: skip
-    rules = [[one_line(row.name), f"{row.n:,}", f"{row.correct:,}", f"{row.accuracy:.1%}"] for row in parts["rule"]]
-    return [
-        View(
-            "Answers read correctly, weighted to all that are stored",
-            ["state", "checked", "correct", "accuracy", "95 % interval"],
-            [*states[1:], states[0]],
-        ),
-        View("By rule, as drawn", ["rule", "checked", "correct", "accuracy"], rules),
+        cells = [one_line(row.name), f"{row.n:,}", f"{row.correct:,}", f"{row.accuracy:.1%}"]
+        if row.of == "rule":
+            rules.append(cells)
+        else:
+            states.append([*cells, f"[{row.ci_low:.1%}, {row.ci_high:.1%}]"])
+    header = ["state", "checked", "correct", "accuracy", "95 % interval"]
+    tables = [
+        View("Answers read correctly, weighted to all that are stored", header, [*states[1:], states[0]]),
+        View("By rule, as drawn", ["rule", *header[1:4]], rules),
     ]
-
-
-def _remarks(found: Accuracy) -> list[str]:
-    said = []
-    if found.n_unchecked:
-        said.append(f"{several(found.n_unchecked, 'row')} not checked yet")
+    remarks = [f"{several(found.n_unchecked, 'row')} not checked yet"] if found.n_unchecked else []
     if found.n_changed:
-        said.append(
+        remarks.append(
             f"{several(found.n_changed, 'answer')} read differently since the table was drawn; judged as in the table"
         )
-    return said
+
+    def show() -> None:
+        out = console()
+        print_table(*tables, out=out)
+        print_sentences(remarks, out)
+
+    def json() -> str:
+        rows = found.to_frame()
+        all_, own, by = (rows.filter(of=name).drop("of").to_dicts() for name in ("all", "state", "rule"))
+        told = {
+            "kind": "audit", "n_checked": found.overall.n, "n_unchecked": found.n_unchecked,
+            "n_changed": found.n_changed, "all": all_[0], "states": own, "rules": by,
+        }  # fmt: skip
+        return text.dumps(told, ensure_ascii=False, allow_nan=False)
+
+    outputs.deliver(show=show, json=json, csv=found.to_frame, documents=lambda: [Document(tables, remarks)])
 
 
 def have_read(store: Path, model: str, **options: Any) -> None:
@@ -245,22 +207,18 @@ def have_read(store: Path, model: str, **options: Any) -> None:
     if found.asked is None:
         say("there are no unreadable answers; nothing was asked")
     else:
-        _conclude_reading(found, found.asked, model)
+        asked = found.asked
+        for problem in asked.problems.values():
+            say(f"{model}: {problem}")
+        for (_, reason), n in asked.reasons.most_common(0 if asked.problems else 1):
+            say(f"{model}: {several(n, 'request')} failed: {reason}")
+        counts = ", ".join(f"{found.states[state]:,} {said}" for state, said in _SAID.items())
+        before = f" ({asked.states['stored']:,} of them before)" if asked.states["stored"] else ""
+        say(f"{several(found.n - found.states['left'], 'unreadable answer')} put to {model}{before}: {counts}")
+        say_what_is_left(found.states["left"], "answer", found.states["failed"])
+        if found.states["changed"]:
+            say(f"{several(found.states['changed'], 'answer')} changed in the meantime; left as found")
+        say(f"its replies are stored in {found.replies}")
     put(found.store)
     if found.states["failed"] or found.states["left"]:
         raise typer.Exit(1)
-
-
-def _conclude_reading(found: SecondReading, asked: Asked, model: str) -> None:
-    for problem in asked.problems.values():
-        say(f"{model}: {problem}")
-    if not asked.problems:
-        for (_, reason), n in asked.reasons.most_common(1):
-            say(f"{model}: {several(n, 'request')} failed: {reason}")
-    counts = ", ".join(f"{found.states[state]:,} {said}" for state, said in _SAID.items())
-    before = f" ({asked.states['stored']:,} of them before)" if asked.states["stored"] else ""
-    say(f"{several(found.n - found.states['left'], 'unreadable answer')} put to {model}{before}: {counts}")
-    say_what_is_left(found.states["left"], "answer", found.states["failed"])
-    if found.states["changed"]:
-        say(f"{several(found.states['changed'], 'answer')} changed in the meantime; left as found")
-    say(f"its replies are stored in {found.replies}")

@@ -1,6 +1,7 @@
 """``plurivox ask``: put a rating question to language models."""
 
 import contextlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -12,7 +13,7 @@ import typer
 
 from plurivox.base.wording import one_line
 from plurivox.cli.loading import read_items
-from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, asks_server, option
+from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, asks_server, option, output_option
 from plurivox.cli.printing import put, say
 from plurivox.cli.running import INTERRUPTED, one_bar, several
 
@@ -37,12 +38,7 @@ def ask(
     model: Annotated[list[str], option("A model's name. Repeatable.", "NAME", show_default=False)],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Where answers are stored; naming the same file again continues the run.",
-            metavar="FILE",
-        ),
+        output_option("Where answers are stored; naming the same file again continues the run."),
     ] = Path("answers.db"),
     item: Annotated[Text, option("Column with the item.", "COLUMN")] = None,
     text: Annotated[str, option("Column with the text to rate.", "COLUMN")] = "text",
@@ -61,9 +57,7 @@ def ask(
     ] = None,
     examples: Annotated[Text, option("Table of example texts with their correct answers: text, label.", "FILE")] = None,
     samples: Annotated[int, option("How many times to ask about each item.", min=1)] = 1,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Show the options in a different order for each item.")
-    ] = False,
+    shuffle: Annotated[bool, option("Show the options in a different order for each item.", None, "--shuffle")] = False,
     mode: Annotated[str, option("text, json (structured answer) or logprobs (a distribution).", "MODE")] = "text",
     temperature: Annotated[float, option("Sampling temperature; 0 for the likeliest answer.", min=0)] = 0.0,
     no_temperature: NoTemperature = False,
@@ -72,11 +66,9 @@ def ask(
         Text, option("Additional fields for every request, as JSON: '{\"safety_settings\": […]}'.", "JSON")
     ] = None,
     max_requests: Annotated[int | None, option("Stop after this many requests.", "N", min=1)] = None,
-    durable: Annotated[
-        bool, typer.Option("--durable", help="Make every stored answer survive a power failure.")
-    ] = False,
+    durable: Annotated[bool, option("Make every stored answer survive a power failure.", None, "--durable")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show one prompt and the number of requests without asking anything.")
+        bool, option("Show one prompt and the number of requests without asking anything.", None, "--dry-run")
     ] = False,
     seed: Seed = 0,
 ) -> None:
@@ -100,7 +92,11 @@ def ask(
     )  # fmt: skip
     _announce(plan, max_requests)
     if dry_run:
-        _show_prompt(plan)
+        first = next(plan.requests())
+        for message in first.messages:
+            put(f"[{message['role']}]\n{message['content']}\n")
+        shown = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in first.params.items())
+        put(f"[to {first.model} as {first.mode}{', ' + shown if shown else ''}]")
         return
     with progress_bar(len(plan)) as told, interruptible():
         found = carry_out(plan, output, **asdict(server), max_requests=max_requests, durable=durable, progress=told)
@@ -131,7 +127,6 @@ def _examples(file: str | None) -> "list[Example]":
 
 def _fields(text: str | None) -> dict[str, Any] | None:
     """Return the extra fields of a request; they may hold a secret, so no error repeats them."""
-    import json
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({name for name, _ in pairs}) < len(pairs):
@@ -152,34 +147,18 @@ def _fields(text: str | None) -> dict[str, Any] | None:
 
 def _announce(plan: "AskingPlan", most: int | None) -> None:
     """Print on standard error what will be asked."""
-    parts = [
-        several(len(ones), what)
-        for ones, what in ((plan.models, "model"), (plan.prompts, "prompt"), (plan.items, "item"))
-    ]
-    if plan.samples > 1:
-        parts.append(f"{plan.samples} times")
-    tokens = plan.estimated_tokens()
+    asked = {"model": plan.models, "prompt": plan.prompts, "item": plan.items}
+    parts = [several(len(ones), what) for what, ones in asked.items()]
+    parts += [f"{plan.samples} times"] if plan.samples > 1 else []
     limit = "" if most is None or most >= len(plan) else f"; at most {most:,} now"
-    say(
-        f"{several(len(plan), 'request')} to {plan.server}: {' × '.join(parts)}; about {tokens:,} tokens of prompts"
-        f"{limit}"
-    )
+    tokens = f"about {plan.estimated_tokens():,} tokens of prompts{limit}"
+    say(f"{several(len(plan), 'request')} to {plan.server}: {' × '.join(parts)}; {tokens}")
     raw = [one_line(prompt.name) for prompt in plan.prompts if prompt.raw]
     if raw:
         say(
             f"warning: {', '.join(raw)}: sent without a system message or marks around an item's text, so the text "
             "can pose as an instruction to the model"
         )
-
-
-def _show_prompt(plan: "AskingPlan") -> None:
-    import json
-
-    request = next(plan.requests())
-    for message in request.messages:
-        put(f"[{message['role']}]\n{message['content']}\n")
-    shown = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in request.params.items())
-    put(f"[to {request.model} as {request.mode}{', ' + shown if shown else ''}]")
 
 
 @contextlib.contextmanager

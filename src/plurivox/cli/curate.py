@@ -5,24 +5,18 @@ import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from plurivox.actions.curate import CURATE
 from plurivox.cli.lens import ask, asked_of, command_asking
-from plurivox.cli.loading import LoadedStudy, load
-from plurivox.cli.options import InputOptions, option, parameter, reads_ratings
+from plurivox.cli.loading import load
+from plurivox.cli.options import InputOptions, option, output_option, parameter, reads_ratings
 from plurivox.cli.outputs import Json, Outputs
 from plurivox.cli.printing import put, put_csv, say
 
-if TYPE_CHECKING:
-    from plurivox.actions.curate.result import Curation
-
-
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="JSON Lines file to write, such as pairs.jsonl.", metavar="FILE")
-]
+Output = Annotated[Path | None, output_option("JSON Lines file to write, such as pairs.jsonl.")]
 Selected = Annotated[
     Path | None,
     option(
@@ -33,15 +27,19 @@ Selected = Annotated[
 ]
 Decided = Annotated[
     Path | None,
-    typer.Option("--decisions", help="A list of pairs with a person's decisions filled in.", metavar="FILE"),
+    option("A list of pairs with a person's decisions filled in.", "FILE", "--decisions"),
 ]
 _OWN = (("output", Output, None), ("selected", Selected, None), ("decisions", Decided, None), ("json", Json, None))
 
 
 def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
     from plurivox import __version__
     from plurivox.actions.curate.files import check_output, read_decisions, read_selected, write_curation
     from plurivox.base.files import will_write
+    from plurivox.cli.console import console
+    from plurivox.cli.tables import show_result
 
     output, decisions, selected = (given[name] for name in ("output", "decisions", "selected"))
     outputs = Outputs.of(given)
@@ -52,47 +50,29 @@ def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
     asked = asked_of(CURATE, reading, given)
     decided = None if decisions is None else read_decisions(decisions)
     loaded = load(reading)
-    _check_axis(loaded)
-    raters = None if selected is None else read_selected(selected)
-    found = ask(CURATE, reading, loaded, given, asked, raters=raters, decisions=decided)
-
-    def write() -> None:
-        written = write_curation(found, output, decisions=decisions, command=_command(), version=__version__)
-        _show(found, written.paths())
-        if written.decisions is not None and found.n_undecided:
-            say("enter include or exclude in the column decision, then run --decisions")
-
-    outputs.deliver(show=write, json=found.to_json)
-
-
-def _check_axis(loaded: LoadedStudy) -> None:
-    axes = loaded.by or []
-    if len(axes) != 1:
+    if len(axes := loaded.by or []) != 1:
         raise typer.BadParameter("name the groups to curate for with one --by, such as --by ethnicity")
-    overlap = [attribute for attribute in axes[0] if attribute in loaded.reading.several]
-    if overlap:
+    if overlap := [attribute for attribute in axes[0] if attribute in loaded.reading.several]:
         raise typer.BadParameter(
             f"a rater may have several values of '{overlap[0]}', so its groups overlap and cannot be curated for; "
             "without --several each combination is its own group"
         )
+    raters = None if selected is None else read_selected(selected)
+    found = ask(CURATE, reading, loaded, given, asked, raters=raters, decisions=decided)
 
+    def write() -> None:
+        # the command as it was given, without the ids of raters
+        words = [re.sub(r"^(--[a-z-]+=)?rater\s*=.*", r"\1rater=…", word, flags=re.DOTALL) for word in sys.argv[1:]]
+        command = shlex.join(["plurivox", *words])
+        written = write_curation(found, output, decisions=decisions, command=command, version=__version__)
+        out = console()
+        show_result(CURATE, found, out)
+        for path in written.paths():
+            out.print(Text(str(path)), soft_wrap=True)
+        if written.decisions is not None and found.n_undecided:
+            say("enter include or exclude in the column decision, then run --decisions")
 
-def _command() -> str:
-    """Return the command as it was given, without the ids of raters."""
-    words = [re.sub(r"^(--[a-z-]+=)?rater\s*=.*", r"\1rater=…", word, flags=re.DOTALL) for word in sys.argv[1:]]
-    return shlex.join(["plurivox", *words])
-
-
-def _show(found: "Curation", paths: list[Path]) -> None:
-    from rich.text import Text
-
-    from plurivox.cli.console import console
-    from plurivox.cli.tables import show_result
-
-    out = console()
-    show_result(CURATE, found, out)
-    for path in paths:
-        out.print(Text(str(path)), soft_wrap=True)
+    outputs.deliver(show=write, json=found.to_json)
 
 
 curate = command_asking(CURATE, _curate, [parameter(*one) for one in _OWN])
@@ -103,15 +83,12 @@ def soft_labels(
     reading: InputOptions,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File to write: _soft.tsv or .json in the format of LeWiDi 2025, or .csv, .parquet or .jsonl for a "
-            "table; otherwise CSV is printed.",
-            metavar="FILE",
+        output_option(
+            "File to write: _soft.tsv or .json in the format of LeWiDi 2025, or .csv, .parquet or .jsonl for a "
+            "table; otherwise CSV is printed."
         ),
     ] = None,
-    ids: Annotated[bool, typer.Option("--ids", help="Use raters' ids in .json instead of numbers.")] = (False),
+    ids: Annotated[bool, option("Use raters' ids in .json instead of numbers.", None, "--ids")] = (False),
 ) -> None:
     """Turn ratings into soft labels: the share of an item's raters who gave each point.
 

@@ -4,7 +4,8 @@ import functools
 import json as to_json
 import signal
 import sys
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,21 +14,22 @@ import typer
 from plurivox.base.errors import InputError
 from plurivox.cli.lens import check_picture
 from plurivox.cli.loading import config_beside, grouped_by, settings_of, tell_read
-from plurivox.cli.options import InputOptions, Text, option, reads_ratings
-from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
+from plurivox.cli.options import InputOptions, Text, option, output_option, reads_ratings
+from plurivox.cli.outputs import FORMS, Outputs, in_forms
 from plurivox.cli.printing import put, say
 from plurivox.cli.running import INTERRUPTED
 from plurivox.read.settings import ReadSettings
 
 if TYPE_CHECKING:
     from plurivox.data.record import Dataset
-    from plurivox.data.store import Check
 
 
 Action = Literal["list", "info", "get", "check"]
 
 
+@in_forms
 def data(
+    forms: Mapping[str, Any],
     action: Annotated[
         Action,
         typer.Argument(
@@ -40,25 +42,17 @@ def data(
         str | None,
         typer.Argument(metavar="NAME|FILE", help="A data set, or a file or folder to check.", show_default=False),
     ] = None,
-    source: Annotated[
-        Path | None, typer.Option("--from", help="Use this local copy instead of fetching.", metavar="FILE")
-    ] = None,
+    source: Annotated[Path | None, option("Use this local copy instead of fetching.", "FILE", "--from")] = None,
     accept_licence: Annotated[
-        bool, typer.Option("--accept-licence", help="Accept the licence without being asked.")
+        bool, option("Accept the licence without being asked.", None, "--accept-licence")
     ] = False,
-    name: Annotated[Text, typer.Option("--as", help="The data set that FILE should contain.", metavar="NAME")] = None,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
-    latex: Latex = None,
-    html: Html = None,
+    name: Annotated[Text, option("The data set that FILE should contain.", "NAME", "--as")] = None,
 ) -> None:
     """List, fetch and check public data sets with ratings by several people.
 
     Files are saved in the user's cache directory once their licence has been shown and accepted; an interrupted
     download continues where it stopped. In Python, pv.data.load(NAME) reads them.
     """
-    forms = {"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html}
     _refuse_what_is_ignored(action, what, source=source, accept_licence=accept_licence, name=name, **forms)
     outputs = Outputs.of(forms)
     if action == "list":
@@ -68,13 +62,24 @@ def data(
 
     assert what is not None
     if action == "info":
-        _info(dataset(what), outputs)
+        one = dataset(what)
+        outputs.deliver(show=lambda: _tell(one), json=lambda: to_json.dumps(_record(one), ensure_ascii=False))
     elif action == "get":
         _get(dataset(what), source, accept_licence, outputs)
     else:
         from plurivox.data.store import check_path
 
-        _check(check_path(Path(what), None if name is None else dataset(name)), outputs)
+        found = check_path(Path(what), None if name is None else dataset(name))
+
+        def show() -> None:
+            verdict = "is" if found.same else "can be loaded as" if found.fits else "is not"
+            put(f"{found.path} {verdict} {found.name}")
+            for sign, remarks in (("=", found.agrees), ("≠", found.differs), ("!", found.wrong)):
+                put(*(f"  {sign} {one}" for one in remarks)) if remarks else None
+
+        outputs.deliver(show=show, json=found.to_json)
+        if not found.fits:
+            raise typer.Exit(1)
 
 
 _TAKES = {
@@ -104,11 +109,16 @@ def _list(outputs: Outputs) -> None:
     from plurivox.infer.view import View
 
     known, header = catalogue().values(), ["name", "items", "raters", "ratings", "scale", "here"]
-    rows = [[one.name, *map(_number, _sizes(one)), _points(one.scale), "yes" if is_held(one) else ""] for one in known]
+    rows = []
+    for one in known:
+        points = one.scale.split(" < ")
+        scale = one.scale if len(one.scale) <= 20 else f"{points[0]} … {points[-1]}"
+        sizes = ("" if count is None else f"{count:,}" for count in _sizes(one))
+        rows.append([one.name, *sizes, scale, "yes" if is_held(one) else ""])
     shown = View("Data sets", header, rows)
 
     def show() -> None:
-        print_table(shown, console())
+        print_table(shown, out=console())
         put("plurivox data info NAME shows more; plurivox data get NAME fetches it.")
 
     def frame() -> pl.DataFrame:
@@ -125,42 +135,23 @@ def _sizes(one: "Dataset") -> tuple[int | None, int | None, int | None]:
     return one.counts.items, one.counts.raters, one.counts.ratings
 
 
-def _number(count: int | None) -> str:
-    return "" if count is None else f"{count:,}"
-
-
-def _points(scale: str) -> str:
-    points = scale.split(" < ")
-    return scale if len(scale) <= 20 else f"{points[0]} … {points[-1]}"
-
-
 def _record(one: "Dataset") -> dict[str, Any]:
     """Return a data set as it appears in JSON."""
     from plurivox.data.store import folder_of, held
 
-    found = {key: value for key, value in _fields(one).items() if key != "load"}
+    found = asdict(replace(one, load=None))
+    del found["load"]
     return {
         **found, "can_be_loaded": one.load is not None, "folder": str(folder_of(one)),
         "here": [path.name for path in held(one)],
     }  # fmt: skip
 
 
-def _fields(one: "Dataset") -> dict[str, Any]:
-    from dataclasses import replace
-
-    return asdict(replace(one, load=None))
-
-
-def _info(one: "Dataset", outputs: Outputs) -> None:
-    outputs.deliver(show=lambda: _tell(one), json=lambda: to_json.dumps(_record(one), ensure_ascii=False))
-
-
 def _tell(one: "Dataset") -> None:
     from plurivox.data.store import folder_of, is_held
 
-    counts = ", ".join(
-        f"{count:,} {what}" for what, count in zip(("items", "raters", "ratings"), _sizes(one), strict=True) if count
-    )
+    sizes = zip(_sizes(one), ("items", "raters", "ratings"), strict=True)
+    counts = ", ".join(f"{count:,} {what}" for count, what in sizes if count)
     said = f" ({one.counts.said_by})" if one.counts.said_by else ""
     lines = {
         "question": one.question, "scale": one.scale, "size": f"{counts}{said}".strip(),
@@ -209,18 +200,6 @@ def _agreed() -> bool:
     return typer.confirm("Do you accept the licence?", err=True)
 
 
-def _check(found: "Check", outputs: Outputs) -> None:
-    def show() -> None:
-        verdict = "is" if found.same else "can be loaded as" if found.fits else "is not"
-        put(f"{found.path} {verdict} {found.name}")
-        for sign, remarks in (("=", found.agrees), ("≠", found.differs), ("!", found.wrong)):
-            put(*(f"  {sign} {one}" for one in remarks)) if remarks else None
-
-    outputs.deliver(show=show, json=found.to_json)
-    if not found.fits:
-        raise typer.Exit(1)
-
-
 FILES = Annotated[
     list[str],
     typer.Argument(
@@ -233,14 +212,12 @@ FILES = Annotated[
 @functools.partial(reads_ratings, file=FILES)
 def pack(
     reading: InputOptions,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder to make, such as study.pvx.", metavar="FOLDER")
-    ] = None,
+    output: Annotated[Path | None, output_option("The folder to make, such as study.pvx.", "FOLDER")] = None,
     append: Annotated[
         list[str] | None,
-        typer.Option("--append", help="Add this file to the packed study given as FILES. Repeatable.", metavar="FILE"),
+        option("Add this file to the packed study given as FILES. Repeatable.", "FILE", "--append"),
     ] = None,
-    memory: Annotated[str, typer.Option("--memory", help="How much memory may be used.", metavar="SIZE")] = "2GB",
+    memory: Annotated[str, option("How much memory may be used.", "SIZE", "--memory")] = "2GB",
 ) -> None:
     """Pack any number of ratings into a folder that every command accepts as FILE.
 
@@ -276,7 +253,9 @@ def pack(
 PAPERS = ("grasp", "responsiveness", "norms", "soft", "alt-test", "lewidi")
 
 
+@in_forms
 def reproduce(
+    forms: Mapping[str, Any],
     paper: Annotated[
         str, typer.Argument(metavar="PAPER", help=f"{', '.join(PAPERS[:-1])} or {PAPERS[-1]}.", show_default=False)
     ],
@@ -284,11 +263,6 @@ def reproduce(
     chart: Annotated[
         Path | None, option("Draw a chart: a file name ending in .svg, .png, .pdf, .html or .json.", "FILE")
     ] = None,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
-    latex: Latex = None,
-    html: Html = None,
 ) -> None:
     """Print the tables of a paper next to the numbers computed here, and show where they differ.
 
@@ -301,8 +275,7 @@ def reproduce(
     from plurivox.infer.exports import document_of
     from plurivox.reproduce.tables import LEGEND, tables
 
-    given = {"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html, "chart": chart}
-    outputs = Outputs.of(given)
+    outputs = Outputs.of({**forms, "chart": chart})
     if paper not in PAPERS:
         raise typer.BadParameter(f"PAPER must be one of {', '.join(PAPERS)}, not {paper!r}")
     if chart is not None:
@@ -312,8 +285,7 @@ def reproduce(
         from plurivox.plots.studies import reproduction
         from plurivox.plots.writing import write_chart
 
-        write_chart(reproduction(found), chart)
-        say(f"chart: {chart}")
+        say(f"chart: {write_chart(reproduction(found), chart)}")
 
     def show() -> None:
         out = console()

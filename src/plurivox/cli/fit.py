@@ -11,16 +11,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plurivox.cli.loading import load, read_items, read_scale
-from plurivox.cli.options import InputOptions, ItemsFile, Seed, Text, option, reads_ratings, several_names
+from plurivox.cli.loading import load, read_items
+from plurivox.cli.options import (
+    InputOptions,
+    ItemsFile,
+    Seed,
+    Text,
+    option,
+    output_option,
+    reads_ratings,
+    several_names,
+)
 from plurivox.cli.outputs import Json, Outputs
 from plurivox.cli.printing import put, put_csv, say
 from plurivox.cli.running import INTERRUPTED, STOPPING, one_bar
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from plurivox.domain.scale import Scale
     from plurivox.models import Epoch, Predictor
 
 
@@ -31,9 +37,7 @@ MODELS = ("mlp-ce", "mlp-kl", "cumulative-link", "transformer-emd")
 def fit(
     reading: InputOptions,
     texts: ItemsFile,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder to write the model to.", metavar="FOLDER")
-    ] = Path("model"),
+    output: Annotated[Path, output_option("Folder to write the model to.", "FOLDER")] = Path("model"),
     model: Annotated[str, option(f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.", "NAME")] = "mlp-kl",
     text: Annotated[str, option("Column of ITEMS with the text.", "COLUMN")] = "text",
     context: Annotated[
@@ -76,7 +80,12 @@ def fit(
     ratings = load(reading).ratings
     ids, table = read_items(texts, None, like=ratings.intake.columns.get("item"), encoding=reading.said.get("encoding"))
     say(f"{table.name}: item = {ids}, text = {text}")
-    with _told() as progress, _interrupted_once() as not_any_more:
+
+    def shown(epoch: "Epoch") -> tuple[int, int, str]:
+        losses = f"loss {epoch.train_loss:.4f}, validation {epoch.validation_loss:.4f}"
+        return epoch.number, epoch.of, f"{losses}, best in epoch {epoch.best_epoch}; at most"
+
+    with one_bar("reading texts", None, shown) as progress, _interrupted_once() as not_any_more:
         found = models.fit(
             ratings, table.frame(), model, text=text, context=several_names(context) or (), item=ids, seed=seed,
             epochs=epochs, patience=patience, batch=batch, learning_rate=learning_rate, validation=validation,
@@ -130,16 +139,6 @@ def _interrupted_once() -> Iterator[Callable[[], object]]:
                 signal.signal(number, handler)
 
 
-def _told() -> "contextlib.AbstractContextManager[Callable[[Epoch], object] | None]":
-    """Return a context that yields a function moving a bar with the losses, or None if nobody would see it."""
-
-    def shown(epoch: "Epoch") -> tuple[int, int, str]:
-        losses = f"loss {epoch.train_loss:.4f}, validation {epoch.validation_loss:.4f}"
-        return epoch.number, epoch.of, f"{losses}, best in epoch {epoch.best_epoch}; at most"
-
-    return one_bar("reading texts", None, shown)
-
-
 def _tell(found: "Predictor") -> None:
     """Print on standard error what was trained, and how to judge it."""
     training = found.training
@@ -170,12 +169,9 @@ def predict(
     file: ItemsFile,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File to write: .parquet, .csv or .jsonl, or _soft.tsv or .json in the format of LeWiDi 2025; "
-            "otherwise CSV is printed.",
-            metavar="FILE",
+        output_option(
+            "File to write: .parquet, .csv or .jsonl, or _soft.tsv or .json in the format of LeWiDi 2025; "
+            "otherwise CSV is printed."
         ),
     ] = None,
     item: Annotated[Text, option("Column with the item.", "COLUMN")] = None,
@@ -199,15 +195,19 @@ def predict(
     Each row has a model, an item, and a probability for each point of the scale, as plurivox score expects.
     """
     from plurivox import models
+    from plurivox.base.csv_files import csv_text, write_frame
     from plurivox.base.files import will_write
     from plurivox.cli.running import telling
     from plurivox.config import find_config, load_config
+    from plurivox.domain.attributes import id_texts
+    from plurivox.domain.predictions import Predictions
+    from plurivox.domain.scale_files import as_scale
 
     if output is not None and output.suffix not in ENDINGS and not output.name.endswith(SUBMISSIONS):
         raise typer.BadParameter(f"{output} must end in one of {', '.join((*ENDINGS, *SUBMISSIONS))}")
     will_write(output)
     path = None if scale is not None else find_config(file)
-    wanted = read_scale(scale) if path is None else load_config(path).said.get("scale")
+    wanted = as_scale(scale) if path is None else load_config(path).said.get("scale")
     known = models.load(model, scale=wanted)
     ids, table = read_items(file, item, like=known.item, encoding=encoding)
     say(f"{table.name}: item = {ids}, text = {text or known.text}")
@@ -217,26 +217,13 @@ def predict(
             name=name, progress=None if progress is None else lambda done, of: progress("predicting", done, of),
             source=table.name, locate=table.locate,
         )  # fmt: skip
-    if output is not None and output.name.endswith(SUBMISSIONS):
-        _submit(found, output, known.scale)
-    else:
-        _write(found, output)
-    say(f"{found['model'][0]}: {found.height:,} items on {known.scale}")
-
-
-def _submit(found: "pl.DataFrame", output: Path, scale: "Scale") -> None:
-    from plurivox.domain.attributes import id_texts
-    from plurivox.domain.predictions import Predictions
-
-    Predictions.from_frame(found, scale).write_submission(output, items=id_texts(found["item"]).to_list())
-    put(output)
-
-
-def _write(found: "pl.DataFrame", output: Path | None) -> None:
-    from plurivox.base.csv_files import csv_text, write_frame
-
     if output is None:
         put_csv(csv_text(found))
-        return
-    write_frame(output, found)
-    put(output)
+    else:
+        if output.name.endswith(SUBMISSIONS):
+            scored = Predictions.from_frame(found, known.scale)
+            scored.write_submission(output, items=id_texts(found["item"]).to_list())
+        else:
+            write_frame(output, found)
+        put(output)
+    say(f"{found['model'][0]}: {found.height:,} items on {known.scale}")

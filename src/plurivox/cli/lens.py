@@ -12,7 +12,9 @@ from plurivox.cli import loading, running
 from plurivox.cli.loading import load_nothing, load_questions
 from plurivox.cli.options import (
     CONTEXT,
+    FILE,
     ONE_VALUE,
+    OPTIONAL_FILE,
     InputOptions,
     is_said,
     only_one,
@@ -64,17 +66,7 @@ def command_asking(
     first = inspect.Parameter("reading", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = {one.name: one for one in (*_asking(lens), *more)}
     named.__signature__ = inspect.Signature([first, *parameters.values()])  # type: ignore[attr-defined]
-    made = reads_ratings(named)
-    return _may_lack_ratings(made) if lens.alone else made
-
-
-def _may_lack_ratings(command: Callable[..., None]) -> Callable[..., None]:
-    """Make FILE optional."""
-    known = inspect.signature(command).parameters.values()
-    parameters = [_optional(one) if one.name == "file" else one for one in known]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
-    return command
+    return reads_ratings(named, file=OPTIONAL_FILE if lens.alone else FILE)
 
 
 def _asking(lens: "Lens") -> Iterator[inspect.Parameter]:
@@ -175,38 +167,23 @@ def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
     else:
         tables = load_questions(reading, given.get("combine"))
     if len(tables) > 1:
-        _refuse_once(lens, given)
+        if chart is not None:
+            raise typer.BadParameter("--chart draws a single question; choose it with --score")
+        if any(given[source.options[0].name] in ("-", ["-"]) for source in lens.inputs):
+            raise typer.BadParameter("with several questions no input can come from standard input; save it to a file")
     for question, loaded in tables.items():
         result = ask(lens, reading, loaded, given, asked)
         found[question] = result.of_question(question) if lens.questions else result
     if chart is not None:
-        _draw(lens, found["all"], chart)
+        from plurivox.plots.writing import write_chart
+
+        say(f"chart: {write_chart(chart_of(lens.name)(found['all']), chart)}")
     if write is not None:
         write(found["all"])
     said = None
     if lens.brief and looked_at() and not given.get("all"):
         said = {name: value for name, value in showing.items() if is_said(given[CONTEXT], name)}
     _deliver(lens, found, table, showing, outputs, said)
-    if lens.gate:
-        _end_unless_met(lens, found)
-
-
-def _end_unless_met(lens: "Lens", found: Mapping[str, Any]) -> None:
-    """Say which requirements are not met, and exit with a code of its own."""
-    failed = [sentence for result in found.values() for sentence in lens.load("gate")(result)]
-    for sentence in failed:
-        say(f"not met: {sentence}")
-    if failed:
-        raise typer.Exit(NOT_MET)
-
-
-def _refuse_once(lens: "Lens", given: Given) -> None:
-    """Raise if several questions are combined with something that allows only one."""
-    if given.get("chart") is not None:
-        raise typer.BadParameter("--chart draws a single question; choose it with --score")
-    for source in lens.inputs:
-        if given[source.options[0].name] in ("-", ["-"]):
-            raise typer.BadParameter("with several questions no input can come from standard input; save it to a file")
 
 
 def asked_of(lens: "Lens", reading: InputOptions, given: Given) -> dict[str, Any]:
@@ -272,12 +249,6 @@ def _prepared(lens: "Lens", given: Given) -> Callable[[Any], None] | None:
     return lambda result: say(f"{written.name}: {path}: {imported(written.write)(result, path, *values)}")
 
 
-def _draw(lens: "Lens", result: Any, path: Path) -> None:
-    from plurivox.plots.writing import write_chart
-
-    say(f"chart: {write_chart(chart_of(lens.name)(result), path)}")
-
-
 def settings_given(settings: type["Settings"], given: Given) -> dict[str, Any]:
     """Return the settings given on the command line; the others may be in the config."""
     found = {}
@@ -320,6 +291,7 @@ def _deliver(
 ) -> None:
     """Print or write the result of each question in the requested forms; a terminal shows what matters most.
 
+    If requirements are not met, say which ones, and exit with a code of its own.
     ``brief`` holds the options for the short view; None shows everything.
     """
     titles = {question: f"Question {question}" if len(found) > 1 else "" for question in found}
@@ -356,6 +328,11 @@ def _deliver(
                 show_brief(lens, result, out, brief, n_tables=len(lens.load("tables")(result, **showing)))
 
     outputs.deliver(show=show, json=json, csv=csv, documents=documents)
+    failed = [sentence for result in found.values() for sentence in lens.load("gate")(result)] if lens.gate else []
+    for sentence in failed:
+        say(f"not met: {sentence}")
+    if failed:
+        raise typer.Exit(NOT_MET)
 
 
 def _json(result: Any, question: str | None) -> str:

@@ -14,7 +14,6 @@ from plurivox.read.settings import ReadSettings
 if TYPE_CHECKING:
     from plurivox.config import Config
     from plurivox.domain.answers import Answers
-    from plurivox.domain.panel import PopulationShares
     from plurivox.domain.predictions import Predictions
     from plurivox.domain.ratings import Ratings
     from plurivox.domain.raw import RawTable
@@ -60,19 +59,37 @@ class LoadedStudy:
 
 def load(reading: InputOptions) -> LoadedStudy:
     """Read the ratings as the command line or else the config says; report how columns were understood."""
+    from plurivox.read.population import read_population
     from plurivox.read.read import read_study
+    from plurivox.read.tables import is_stored
 
-    config = _without_tables(config_beside(reading, reading.file), reading.file)
+    config = config_beside(reading, reading.file)
+    named = [config.said[name] for name in _TABLES if name in config.said]
+    if named and reading.file != "-" and is_stored(reading.file):
+        told = " and ".join(Path(name).name for name in named)
+        told = f"ignoring {told}, named in {config.path}"
+        say(f"{reading.file} already contains the attributes of raters and items; {told}")
+        config = replace(config, said={k: v for k, v in config.said.items() if k not in _TABLES})
     asked = settings_of(reading, config)
-    population = _population(reading, asked)
+    population = None
+    if asked.weights is None and "trim" in reading.said:
+        raise typer.BadParameter("--trim limits weights: also give the population with --weights FILE")
+    if asked.weights is not None:
+        if asked.weights == "-" == reading.file:
+            raise typer.BadParameter("only one of the tables can come from standard input")
+        population = read_population(asked.weights, encoding=asked.encoding)
     needed = () if population is None else population.attributes
     if "by" not in reading.said:
         needed = (*grouped_by(config), *needed)
     recoded_in = config.path if {"recode", "unsafe_from"}.isdisjoint(reading.said) else None
     ratings, recoding = read_study(reading.file, asked, needed, config=recoded_in, renamed="poles" in reading.said)
     tell_read(ratings, config)
-    if population is not None:
-        ratings = _weighted(ratings, population, asked)
+    if population is not None:  # the raters that --where leaves
+        ratings = ratings.weighted(population, **asked.weighting())
+        panel = ratings.panel.summary(asked.min_group_size)
+        say(f"{population.source}: {panel.n_raters:,} raters weighted by {', '.join(panel.attributes)}: {panel.cost}")
+        for note in panel.notes:
+            say(f"{population.source}: {note}")
     return LoadedStudy(ratings, asked, config, ratings.scale, recoding)
 
 
@@ -103,18 +120,6 @@ def config_beside(reading: InputOptions, file: str) -> "Config":
 
     path = reading.config or find_config(file)
     return Config() if path is None else load_config(path)
-
-
-def _without_tables(config: "Config", file: str) -> "Config":
-    """Return the config without the tables that it names if the ratings already contain them, and say so."""
-    from plurivox.read.tables import is_stored
-
-    named = [config.said[name] for name in _TABLES if name in config.said]
-    if not named or file == "-" or not is_stored(file):
-        return config
-    told = " and ".join(Path(name).name for name in named)
-    say(f"{file} already contains the attributes of raters and items; ignoring {told}, named in {config.path}")
-    return replace(config, said={k: v for k, v in config.said.items() if k not in _TABLES})
 
 
 def load_nothing(reading: InputOptions, beside: str) -> LoadedStudy:
@@ -166,6 +171,8 @@ def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, 
 def reference(given: Mapping[str, Any], reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read the reference file, or a column of the items, or return a group or ``crowd`` as it is."""
     from plurivox.base.errors import ScaleError
+    from plurivox.domain.scale_files import as_scale
+    from plurivox.read.read import read_beside
 
     text, column, scale, where = (given[f"reference{part}"] for part in ("", "_column", "_scale", "_where"))
     if column is not None:
@@ -178,7 +185,7 @@ def reference(given: Mapping[str, Any], reading: InputOptions, loaded: LoadedStu
         if scale == "same":
             found = read_alike(text, reading, loaded)
         else:
-            found = read_other(text, reading, read_scale(scale))
+            found = read_beside(text, as_scale(scale), reading.said)
     except ScaleError as error:
         raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
     intake = found.intake
@@ -206,16 +213,11 @@ def _gold(given: Mapping[str, Any], column: str, loaded: LoadedStudy) -> "Rating
     return found
 
 
-def read_other(file: str, reading: InputOptions, scale: "Scale | None") -> "Ratings":
-    """Read other ratings, whose columns have obvious names or the same names as those of the ratings."""
-    from plurivox.read.read import read_beside
-
-    return read_beside(file, scale, reading.said)
-
-
 def read_alike(file: str, reading: InputOptions, loaded: LoadedStudy) -> "Ratings":
     """Read other ratings on the scale of the ratings, recoded like them."""
-    found = read_other(file, reading, loaded.scale_of_files)
+    from plurivox.read.read import read_beside
+
+    found = read_beside(file, loaded.scale_of_files, reading.said)
     return found if loaded.recoding is None else found.recode(loaded.recoding)
 
 
@@ -266,30 +268,6 @@ def read_items(
     return item or id_column(table.columns, "item", like or "item", table.name), table
 
 
-def _population(reading: InputOptions, asked: ReadSettings) -> "PopulationShares | None":
-    """Read the shares of the population, if there is a file with them."""
-    from plurivox.read.population import read_population
-
-    if asked.weights is None:
-        if "trim" in reading.said:
-            raise typer.BadParameter("--trim limits weights: also give the population with --weights FILE")
-        return None
-    if asked.weights == "-" == reading.file:
-        raise typer.BadParameter("only one of the tables can come from standard input")
-    return read_population(asked.weights, encoding=asked.encoding)
-
-
-def _weighted(ratings: "Ratings", population: "PopulationShares", asked: ReadSettings) -> "Ratings":
-    """Weight the raters that --where leaves to the population, and describe the weights."""
-    found = ratings.weighted(population, **asked.weighting())
-    panel = found.panel.summary(asked.min_group_size)
-    names = ", ".join(panel.attributes)
-    say(f"{population.source}: {panel.n_raters:,} raters weighted by {names}: {panel.cost}")
-    for note in panel.notes:
-        say(f"{population.source}: {note}")
-    return found
-
-
 def tell_read(ratings: "Ratings", config: "Config") -> None:
     """Print on standard error how columns were understood."""
     from plurivox.lenses.overview.description import conflict_notes, unknown_notes
@@ -315,24 +293,14 @@ def tell_read(ratings: "Ratings", config: "Config") -> None:
         say(sentence)
 
 
-def read_scale(text: str | None) -> "Scale | None":
-    """Read ``0:4``, ``No,Unsure,Yes`` or a TOML file."""
-    from plurivox.domain.scale_files import as_scale
-
-    return as_scale(text)
-
-
 Given = Mapping[str, Any]
 
 
 def log(given: Given, reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read the ratings again for when each was given and how long it took."""
-    import typer
-
     from plurivox.domain.points import with_joined
     from plurivox.domain.raw import require_columns
     from plurivox.read.beside import read_again
-    from plurivox.read.settings import ReadSettings
 
     columns = {role: given[role] for role in ("time", "seconds") if given[role] is not None}
     if not columns:
@@ -392,6 +360,8 @@ def train(given: Given, reading: InputOptions, loaded: LoadedStudy) -> Any:
 
 def trained(given: Given, reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read the ratings of trained raters."""
-    return (
-        None if given["trained"] is None else read_other(given["trained"], reading, read_scale(given["trained_scale"]))
-    )
+    from plurivox.domain.scale_files import as_scale
+    from plurivox.read.read import read_beside
+
+    known = given["trained"]
+    return None if known is None else read_beside(known, as_scale(given["trained_scale"]), reading.said)

@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,17 +34,20 @@ def option(help: str, metavar: str | None = None, *names: str, **more: Any) -> A
     return typer.Option(*names, help=help, metavar=metavar, **more)
 
 
+def output_option(help: str, metavar: str = "FILE") -> Any:  # noqa: A002
+    """Return the option that names what to write."""
+    return option(help, metavar, "--output", "-o")
+
+
 ONE_VALUE = "ATTRIBUTE=VALUE"
 """The metavar of an option that is a mapping: all values are collected, so that a second one can be refused."""
-FILE = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        help="Ratings: CSV, TSV, JSON, Parquet, Arrow, Excel, SQLite, DuckDB, ZIP, a folder, an export of an "
-        "annotation platform, or a packed study; FILE::NAME for a sheet or table in it, - for standard input.",
-        show_default=False,
-    ),
-]
+_FILE = typer.Argument(
+    metavar="FILE",
+    help="Ratings: CSV, TSV, JSON, Parquet, Arrow, Excel, SQLite, DuckDB, ZIP, a folder, an export of an annotation "
+    "platform, or a packed study; FILE::NAME for a sheet or table in it, - for standard input.",
+    show_default=False,
+)
+FILE, OPTIONAL_FILE = Annotated[str, _FILE], Annotated[str | None, _FILE]
 CONFIG = Annotated[Path | None, option("Use this file instead of the plurivox.toml next to FILE.", "FILE")]
 
 
@@ -108,14 +111,15 @@ def _reading_options(settings: type[ReadSettings]) -> list[inspect.Parameter]:
         if spec.flags is None:
             found.append(setting_parameter(spec, _place(spec), unsaid=True))
         for name, told in (spec.flags or {}).items():
-            found.append(parameter(name, Annotated[bool, typer.Option(f"--{name}", help=told)], False))
+            found.append(parameter(name, Annotated[bool, option(told, None, f"--{name}")], False))
     found.insert(-1, parameter("config", CONFIG, None))  # both of the last two say how to read as a whole
     return found
 
 
 def reading_parameters(settings: type[ReadSettings] = ReadSettings, file: Any = FILE) -> list[inspect.Parameter]:
     """Return FILE and all options for reading."""
-    return [parameter("file", file), *_reading_options(settings)]  # type: ignore[arg-type]  # as in base/settings
+    default = None if file == OPTIONAL_FILE else inspect.Parameter.empty
+    return [parameter("file", file, default), *_reading_options(settings)]  # type: ignore[arg-type]  # as in base/settings
 
 
 def reading_of(given: Mapping[str, Any], settings: type[ReadSettings] = ReadSettings) -> InputOptions:
@@ -145,7 +149,7 @@ ItemsFile = Annotated[
 ]
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Write into a folder that holds other files, replacing those with the same names."),
+    option("Write into a folder that holds other files, replacing those with the same names.", None, "--force"),
 ]
 Seed = Annotated[int, option("Same seed, same result.", "N", min=0)]
 
@@ -160,14 +164,10 @@ class ServerOptions:
     rate: Annotated[float | None, option("Send at most this many requests per minute.", "N")] = None
     timeout: Annotated[float, option("Seconds to wait for an answer.")] = 120.0
     attempts: Annotated[int, option("How many times to try a request.", min=1)] = 6
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Allow an unencrypted connection to another machine.")
-    ] = False
+    insecure: Annotated[bool, option("Allow an unencrypted connection to another machine.", None, "--insecure")] = False
 
 
-NoTemperature = Annotated[
-    bool, typer.Option("--no-temperature", help="Send no temperature, for models that accept none.")
-]
+NoTemperature = Annotated[bool, option("Send no temperature, for models that accept none.", None, "--no-temperature")]
 
 
 def tell_compiling(kernel: object) -> None:
@@ -211,19 +211,19 @@ def taking(
 ) -> Callable[..., None]:
     """Give a command shared options; it gets as its first argument what is made of their values.
 
+    A command may be given several such sets, the one of its last such argument as the outermost.
+
     They come after the given number of the command's own options, or after all of them. If both have an option with the
     same name, the command's own is used, and the shared one says nothing.
     """
-    own = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for one in list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-    ]
-    shared = [one for one in shared if one.name not in [known.name for known in own]]
+    known = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in known]
+    shared = [one for one in shared if one.name not in [other.name for other in known]]
     after = len(own) if after is None else after
 
     @functools.wraps(command)
-    def wrapper(**given: Any) -> None:
-        command(made({one.name: given.pop(one.name) for one in shared}), **given)
+    def wrapper(*others: Any, **given: Any) -> None:
+        command(made({one.name: given.pop(one.name) for one in shared}), *others, **given)
 
     parameters = [*own[:after], *shared, *own[after:]]
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -239,8 +239,5 @@ def reads_ratings(command: Callable[..., None], *, after: int = 0, file: Any = F
 
 def asks_server(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all options of :class:`ServerOptions`."""
-    shared = [
-        parameter(one.name, one.type, inspect.Parameter.empty if one.default is MISSING else one.default)
-        for one in fields(ServerOptions)
-    ]
+    shared = [parameter(one.name, one.type, one.default) for one in fields(ServerOptions)]
     return taking(command, shared, lambda given: ServerOptions(**given))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +16,7 @@ import typer
 from typer.core import TyperCommand
 
 from plurivox.base.wording import escaped
+from plurivox.cli.options import option, parameter, taking
 from plurivox.cli.printing import put, put_csv, put_json, say
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 def _form(name: str, what: str) -> Any:
-    return typer.Option(f"--{name}", help=f"Print {what}, or write {_endings(name)}.", metavar="[FILE]")
+    return option(f"Print {what}, or write {_endings(name)}.", "[FILE]", f"--{name}")
 
 
 def _endings(name: str) -> str:
@@ -48,11 +48,18 @@ def _endings(name: str) -> str:
 
 
 Json = Annotated[str | None, _form("json", "JSON")]
-Csv = Annotated[str | None, _form("csv", "CSV")]
-Markdown = Annotated[str | None, _form("markdown", "Markdown tables")]
-Latex = Annotated[str | None, _form("latex", "LaTeX tables")]
-Html = Annotated[str | None, _form("html", "tables to paste into a word processor or an email")]
-OPTIONS: dict[str, Any] = {"json": Json, "csv": Csv, "markdown": Markdown, "latex": Latex, "html": Html}
+OPTIONS: dict[str, Any] = {
+    "json": Json,
+    "csv": Annotated[str | None, _form("csv", "CSV")],
+    "markdown": Annotated[str | None, _form("markdown", "Markdown tables")],
+    "latex": Annotated[str | None, _form("latex", "LaTeX tables")],
+    "html": Annotated[str | None, _form("html", "tables to paste into a word processor or an email")],
+}
+
+
+def in_forms(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of all forms; its first argument is what they say, by name."""
+    return taking(command, [parameter(name, kind, None) for name, kind in OPTIONS.items()], dict)
 
 
 class Command(TyperCommand):
@@ -61,8 +68,11 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options, those for forms with or without a file."""
         own = {option for one in self.params for option in one.opts if option.removeprefix("--") in FORMS}
-        words = [_valued(word, after, own) for word, after in _pairs(args, own)]
-        _refuse_twice(words, own, ctx)
+        words = [f"{word}={file or PRINTED}" if word in own else word for word, file in _pairs(args, own)]
+        asked = [word.partition("=")[0] for word in (words[: words.index("--")] if "--" in words else words)]
+        for name in sorted(own):
+            if asked.count(name) > 1:  # only one file would be written
+                raise typer.BadParameter(f"{name} is given more than once; name one file", ctx)
         try:
             return super().parse_args(ctx, words)
         except _UsageError as error:
@@ -81,19 +91,6 @@ def _pairs(args: Sequence[str], own: set[str]) -> Iterable[tuple[str, str | None
         yield word, words.pop(0) if takes else None
 
 
-def _refuse_twice(words: Sequence[str], own: set[str], context: Any) -> None:
-    """Raise if a form is requested more than once, since only one file would be written."""
-    before = words[: words.index("--")] if "--" in words else words
-    asked = [word.partition("=")[0] for word in before]
-    for option in sorted(own):
-        if asked.count(option) > 1:
-            raise typer.BadParameter(f"{option} is given more than once; name one file", context)
-
-
-def _valued(word: str, file: str | None, own: set[str]) -> str:
-    return f"{word}={file or PRINTED}" if word in own else word
-
-
 def _is_file(option: str, word: str) -> bool:
     return not word.startswith("-") and word.lower().endswith(FORMS[option.removeprefix("--")])
 
@@ -104,9 +101,9 @@ def _explained(error: Exception, context: Any, args: Sequence[str], own: set[str
     if kind == "MissingParameter" and getattr(getattr(error, "param", None), "param_type_name", "") == "argument":
         taken = took({word.removeprefix("--"): file for word, file in _pairs(args, own) if file is not None})
         return typer.BadParameter(f"an argument is missing: {taken}", context) if taken else error
-    for option, word in pairwise(args):
-        if "unexpected extra" in text and option in own and f"({word})" in text and not _is_file(option, word):
-            ending = f"{option} writes a file ending in {_endings(option[2:])}, not {word!r}"
+    for name, word in pairwise(args):
+        if "unexpected extra" in text and name in own and f"({word})" in text and not _is_file(name, word):
+            ending = f"{name} writes a file ending in {_endings(name[2:])}, not {word!r}"
             return typer.BadParameter(ending, context)
     return error
 
@@ -140,9 +137,9 @@ class Outputs:
         for form, path in files.items():
             if not path.name.lower().endswith(FORMS[form]):
                 raise typer.BadParameter(f"--{form} writes a file ending in {_endings(form)}, not {str(path)!r}")
-            for other, option in _OTHER_FILES.items():
-                if given.get(other) is not None and _same(given[other], path):
-                    raise typer.BadParameter(f"{option} and --{form} name the same file")
+            for other, name in _OTHER_FILES.items():
+                if given.get(other) is not None and given[other].absolute() == path.absolute():
+                    raise typer.BadParameter(f"{name} and --{form} name the same file")
         will_write(*files.values())
         return cls(printed[0] if printed else None, files)
 
@@ -154,7 +151,7 @@ class Outputs:
         *,
         show: Callable[[], None],
         json: Callable[[], str],
-        csv: Callable[[], pl.DataFrame] | None = None,
+        csv: Callable[[], Any] = tuple,
         documents: Callable[[], Sequence[Document]] = tuple,
         flat: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
     ) -> None:
@@ -172,50 +169,26 @@ class Outputs:
         if not self:
             show()
             return
-        makers: dict[str, Callable[[], Any] | None] = {"json": json, "csv": csv}
-        made = {form: (makers.get(form) or partial(_text, form, documents))() for form in self._forms}
-        for form, path in self.files.items():
-            _write(form, path, made[form], flat)
-            say(f"{form}: {path}") if self.printed else put(path)
-        if self.printed is not None:
-            _print(self.printed, made[self.printed], flat)
+        from plurivox.base.csv_files import csv_text, write_frame
+        from plurivox.base.files import write_text
+        from plurivox.infer.exports import html_text, latex_text, markdown_text
 
-    @property
-    def _forms(self) -> list[str]:
-        return [*self.files, *([self.printed] if self.printed else [])]
+        texts = {"markdown": markdown_text, "latex": latex_text, "html": html_text}
+        own: dict[str, Callable[[], Any]] = {"json": json, "csv": csv}
+        forms = [*self.files, *([self.printed] if self.printed else [])]
+        made: dict[str, Any] = {form: own[form]() if form in own else texts[form](documents()) for form in forms}
+        for form, path in self.files.items():
+            if form == "csv":
+                write_frame(path, made[form], flat)
+            else:
+                write_text(path, f"{escaped(made[form]) if form == 'json' else made[form]}\n")
+            say(f"{form}: {path}") if self.printed else put(path)
+        if self.printed == "csv":
+            put_csv(csv_text(flat(made["csv"])))
+        elif self.printed is not None:
+            (put_json if self.printed == "json" else put)(made[self.printed])
 
 
 def json_of(texts: Sequence[str]) -> str:
     """Return the JSON of one result as it is, and that of several as a list."""
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.absolute() == other.absolute()
-
-
-def _write(form: str, path: Path, made: Any, flat: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
-    from plurivox.base.csv_files import write_frame
-    from plurivox.base.files import write_text
-
-    if form == "csv":
-        write_frame(path, made, flat)
-    else:
-        write_text(path, f"{escaped(made) if form == 'json' else made}\n")
-
-
-def _print(form: str, made: Any, flat: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
-    from plurivox.base.csv_files import csv_text
-
-    if form == "csv":
-        put_csv(csv_text(flat(made)))
-    elif form == "json":
-        put_json(made)
-    else:
-        put(made)
-
-
-def _text(form: str, documents: Callable[[], Sequence[Document]]) -> str:
-    from plurivox.infer.exports import html_text, latex_text, markdown_text
-
-    return {"markdown": markdown_text, "latex": latex_text, "html": html_text}[form](documents())

@@ -22,7 +22,7 @@ from plurivox.cli.loading import (
     predictions_beside,
     reference,
 )
-from plurivox.cli.options import CONTEXT, InputOptions, option, parameter, reads_ratings
+from plurivox.cli.options import CONTEXT, InputOptions, option, output_option, parameter, reads_ratings
 from plurivox.cli.outputs import Json, Outputs, json_of
 from plurivox.cli.printing import put, say
 from plurivox.infer.lens import REFERENCE, Option
@@ -32,10 +32,10 @@ from plurivox.report.settings import ReportSettings
 @reads_ratings
 def describe(
     reading: InputOptions,
-    ids: Annotated[bool, typer.Option("--ids", help="Show raters' ids instead of numbers.")] = False,
+    ids: Annotated[bool, option("Show raters' ids instead of numbers.", None, "--ids")] = False,
     json: Json = None,
     write_config: Annotated[
-        bool, typer.Option("--write-config", help="Also write a plurivox.toml next to FILE with what was recognised.")
+        bool, option("Also write a plurivox.toml next to FILE with what was recognised.", None, "--write-config")
     ] = False,
 ) -> None:
     """Show what a table of ratings contains.
@@ -86,31 +86,20 @@ def _write_config(reading: InputOptions, loaded: LoadedStudy) -> None:
     say(f"wrote {write_text(path, text)}")
 
 
+_COMPARED = "What scores are compared with, as in plurivox responsiveness (default: the rest of the crowd)."
+_SCORED = "Predicted rating distributions to score, as in plurivox score. Repeatable."
+_ANSWERS = "Answers of language models: a store of plurivox ask, a table, or a log of another program."
 OPTIONS = (
-    replace(
-        REFERENCE.options[0],
-        default=None,
-        help="What scores are compared with, as in plurivox responsiveness (default: the rest of the crowd).",
-    ),
+    replace(REFERENCE.options[0], default=None, help=_COMPARED),
     *REFERENCE.options[1:],
-    Option(
-        name="predictions",
-        help="Predicted rating distributions to score, as in plurivox score. Repeatable.",
-        metavar="FILE",
-        several=True,
-    ),
-    Option(
-        name="answers",
-        help="Answers of language models: a store of plurivox ask, a table, or a log of another program.",
-        metavar="FILE",
-    ),
+    Option(name="predictions", help=_SCORED, metavar="FILE", several=True),
+    Option(name="answers", help=_ANSWERS, metavar="FILE"),
 )
-Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write the report.", metavar="FILE")]
 Summary = Annotated[
-    bool, typer.Option("--summary", help="Also write a one-page summary to email, and as PDF if Chromium is installed.")
+    bool, option("Also write a one-page summary to email, and as PDF if Chromium is installed.", None, "--summary")
 ]
-Pdf = Annotated[bool, typer.Option("--pdf", help="Also print the whole report as PDF; needs Chromium.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that plurivox did not write.")]
+Pdf = Annotated[bool, option("Also print the whole report as PDF; needs Chromium.", None, "--pdf")]
+Force = Annotated[bool, option("Overwrite a file that plurivox did not write.", None, "--force")]
 
 
 def _report(reading: InputOptions, **given: Any) -> None:
@@ -128,15 +117,15 @@ def _report(reading: InputOptions, **given: Any) -> None:
     will_write(*targets)
     loaded = load(reading)
     asked = {"title": f"What the ratings in {Path(reading.file).name} say", **settings_given(ReportSettings, given)}
-    inputs = _inputs(reading, loaded, given)
-    named = [
-        reading.file,
-        loaded.reading.raters,
-        loaded.reading.items,
-        loaded.reading.weights,
-        *(given[one] for one in inputs if one != "predictions"),
-    ]
-    named += given["predictions"] or []
+    inputs: dict[str, Any] = {}
+    if given["reference"] is not None or given["reference_column"] is not None:
+        inputs["reference"] = reference(given, reading, loaded)
+    if given["predictions"]:
+        inputs["predictions"] = predictions_beside(given["predictions"], loaded)
+    if given["answers"] is not None:
+        inputs["answers"] = described_answers(answers_beside(given["answers"], loaded), loaded)
+    named = [reading.file, *(getattr(loaded.reading, name) for name in ("raters", "items", "weights"))]
+    named += [*(given[one] for one in inputs if one != "predictions"), *(given["predictions"] or ())]
     files = {Path(name).name: name for name in named if name and name != "-" and Path(name).is_file()}
     if "prior" in asked and not isinstance(asked["prior"], str):
         from plurivox.statistics.checks import prior_of
@@ -147,29 +136,19 @@ def _report(reading: InputOptions, **given: Any) -> None:
     with telling() as progress:
         made = make_report(
             loaded.ratings,
-            loaded.by or [(name,) for name in loaded.ratings.raters.columns[1:]],
-            **inputs,
-            **asked,
-            several=loaded.reading.several,
-            min_group_size=loaded.reading.min_group_size,
-            command=shlex.join(["plurivox", *sys.argv[1:]]),
-            files=files,
-            progress=progress,
-        )
+            loaded.axes(needed=False), **inputs, **asked, several=loaded.reading.several,
+            min_group_size=loaded.reading.min_group_size, command=shlex.join(["plurivox", *sys.argv[1:]]),
+            files=files, progress=progress,
+        )  # fmt: skip
         old = [(path, path.stat().st_mtime) for path in targets if path.exists()]
         for path, summary in targets.items():
             made.write(path, summary=summary, force=given["force"])
     for path, moment in old:
-        say(f"replaced {path.name} of {_day(moment)}")
+        then = time.localtime(moment)
+        year = f" {then.tm_year}" if then.tm_year != time.localtime().tm_year else ""
+        say(f"replaced {path.name} of {then.tm_mday} {time.strftime('%B', then)}{year}")
     for path in targets:
         put(path.resolve())
-
-
-def _day(moment: float) -> str:
-    """Return a day in words, with the year unless it is this one: 3 May."""
-    then = time.localtime(moment)
-    year = f" {then.tm_year}" if then.tm_year != time.localtime().tm_year else ""
-    return f"{then.tm_mday} {time.strftime('%B', then)}{year}"
 
 
 def _targets(given: dict[str, Any]) -> dict[Path, bool]:
@@ -187,21 +166,9 @@ def _targets(given: dict[str, Any]) -> dict[Path, bool]:
     return found
 
 
-def _inputs(reading: InputOptions, loaded: LoadedStudy, given: dict[str, Any]) -> dict[str, Any]:
-    """Read the report's inputs other than ratings, in the order of its options."""
-    found: dict[str, Any] = {}
-    if given["reference"] is not None or given["reference_column"] is not None:
-        found["reference"] = reference(given, reading, loaded)
-    if given["predictions"]:
-        found["predictions"] = predictions_beside(given["predictions"], loaded)
-    if given["answers"] is not None:
-        found["answers"] = described_answers(answers_beside(given["answers"], loaded), loaded)
-    return found
-
-
 _own = [
     parameter(CONTEXT, typer.Context),
-    parameter("output", Output, Path("report.html")),
+    parameter("output", Annotated[Path, output_option("Where to write the report.")], Path("report.html")),
     parameter("summary", Summary, False),
     parameter("pdf", Pdf, False),
     parameter("force", Force, False),
@@ -233,7 +200,7 @@ def serve(
     folder: Annotated[Path | None, option("Folder with the studies (default: one of your own).", "FOLDER")] = None,
     adopt: Annotated[
         bool,
-        typer.Option("--adopt", help="Take in studies that are in the folder, but not in its list of studies."),
+        option("Take in studies that are in the folder, but not in its list of studies.", None, "--adopt"),
     ] = False,
     host: Annotated[str, option("Address to listen on; by default, this machine only.", "ADDRESS")] = "127.0.0.1",
     allow_host: Annotated[
@@ -242,7 +209,7 @@ def serve(
     ] = None,
     port: Annotated[int, option("Port to listen on; 0 for any free port.", "N", min=0, max=65535)] = 0,
     max_upload: Annotated[int, option("Largest file accepted, in megabytes.", "MB", min=1)] = 1024,
-    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
+    browser: Annotated[bool, option("Open the page in a browser.", None, "--open/--no-open")] = True,
 ) -> None:  # fmt: skip
     """Open a workbench in the browser: drop a file, check what was recognised, explore results, save the report.
 

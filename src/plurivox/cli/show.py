@@ -10,17 +10,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.actions.advise.result import Advice
-from plurivox.actions.advise.tables import REMARK, counted_raters, lists_of, members_of, pairs_of
-from plurivox.actions.select.result import Selection
-from plurivox.actions.select.tables import tables
+from plurivox.actions.advise.result import REMARK, Advice, counted_raters, lists_of, members_of, pairs_of
+from plurivox.actions.select.result import Selection, tables
 from plurivox.base.wording import counted, harmless, one_line, protected, withheld_note
 from plurivox.cli.tables import ACCENT, plain_table, print_notes, print_sentences, print_table
 from plurivox.domain.axis import names_raters
 from plurivox.infer.view import BARS, View, filled
 from plurivox.lenses.item import LENS
 from plurivox.lenses.item.result import MAX_TEXT, ItemView, group_tables, use_of
-from plurivox.lenses.overview.description import AxisSummary, Description, RatingSpread
+from plurivox.lenses.overview.description import AxisSummary, Description
 from plurivox.lenses.overview.run import panel_view
 
 MAX_GROUPS = 12
@@ -62,14 +60,10 @@ def _panel(found: Description) -> Table | None:
 
 
 def _headline(found: Description) -> Text:
-    parts = [counted(found.n_ratings, "rating"), counted(found.n_items, "item")]
-    if not found.has_raters:
-        parts.append("totals: who rated what is not known")
-    else:
-        parts.append(counted(found.n_raters, "rater"))
-        full = "fully crossed: every rater rated every item"
-        parts.append(full if found.crossed else f"sparse: {found.density:.1%} of all item–rater pairs rated")
-    return Text(" · ".join(parts))
+    full = "fully crossed: every rater rated every item"
+    design = full if found.crossed else f"sparse: {found.density:.1%} of all item–rater pairs rated"
+    who = [counted(found.n_raters, "rater"), design] if found.has_raters else ["totals: who rated what is not known"]
+    return Text(" · ".join([counted(found.n_ratings, "rating"), counted(found.n_items, "item"), *who]))
 
 
 def _design(found: Description) -> Table:
@@ -78,14 +72,10 @@ def _design(found: Description) -> Table:
     for name, spread in (("ratings per item", found.per_item), ("ratings per rater", found.per_rater)):
         if spread is not None:
             numbers = f"{spread.low:,}", f"{spread.median:,g}", f"{spread.high:,}"
-            table.add_row(name, *numbers, Text(_histogram(spread), ACCENT))
+            top = max(spread.counts)  # each bin that is not empty is visible
+            bins = "".join(" " if n == 0 else BARS[min(7, n * 8 // (top + 1))] for n in spread.counts)
+            table.add_row(name, *numbers, Text(bins, ACCENT))
     return table
-
-
-def _histogram(spread: RatingSpread) -> str:
-    """Return one character per bin; every bin that is not empty is visible."""
-    top = max(spread.counts)
-    return "".join(" " if n == 0 else BARS[min(7, n * 8 // (top + 1))] for n in spread.counts)
 
 
 def _scale(found: Description) -> Table:
@@ -97,11 +87,11 @@ def _scale(found: Description) -> Table:
         if n is None:
             table.add_row("…", "", "", "")
         else:
-            table.add_row(Text(point), f"{n:,}", f"{n / total:.1%}", bar(n, top))
+            table.add_row(Text(point), f"{n:,}", f"{n / total:.1%}", _bar(n, top))
     return table
 
 
-def bar(n: int, top: int) -> Text:
+def _bar(n: int, top: int) -> Text:
     """Return a bar for a number, visible unless it is 0."""
     return Text("█" * round(BAR_WIDTH * n / top) or ("▏" if n else ""), ACCENT)
 
@@ -111,9 +101,8 @@ def _axes(found: Description, *, ids: bool) -> Table | None:
         return None
     table = plain_table("attribute", "groups", "raters in each")
     for axis in found.axes:
-        table.add_row(
-            Text(axis.name), f"{len(axis.groups) + axis.n_withheld:,}", Text(_groups(axis if ids else axis.numbered()))
-        )
+        told = _groups(axis if ids else axis.numbered())
+        table.add_row(Text(axis.name), f"{len(axis.groups) + axis.n_withheld:,}", Text(told))
     table.columns[2].justify = "left"
     return table
 
@@ -162,10 +151,8 @@ def _remarks(found: Description) -> Iterable[str]:
         yield f"Items without any rating: {found.unrated_items:,}."
     if found.silent_raters:
         yield f"Raters whose every score is missing: {found.silent_raters:,}."
-    for what, unknown, idle in (
-        ("raters", found.unknown_raters, found.idle_raters),
-        ("items", found.unknown_items, found.idle_items),
-    ):
+    ids = {"raters": (found.unknown_raters, found.idle_raters), "items": (found.unknown_items, found.idle_items)}
+    for what, (unknown, idle) in ids.items():
         if unknown:
             yield f"{unknown:,} {what} are not in the table of {what}; their attributes are unknown."
         if idle:
@@ -182,23 +169,20 @@ def show_advice(found: Advice, out: Console) -> None:
         own = found.to_frame().filter(pl.col("axis") == axis)
         members = found.table("members").filter(pl.col("axis") == axis)
         if axis == "rater":
-            _show_raters(counted_raters(own, members.height), out)
+            counted = counted_raters(own, members.height)
+            if counted.rows:
+                short = View(counted.title, counted.header[:3], [row[:3] for row in counted.rows])
+                print_table(short, out=out)
+            for name, *_, meaning, following in counted.rows:
+                _paragraph(name, "", meaning, following, out)
         else:
-            print_table(members_of(axis, members), out)
+            print_table(members_of(axis, members), out=out)
             for group, text, meaning, following, sure in own.select(list(REMARK)).iter_rows():
                 _paragraph(group, f"{text} ({sure})", meaning, following, out)
-            for view in filled(pairs_of(axis, found), *lists_of(axis, found)):
-                print_table(view, out)
+            print_table(*filled(pairs_of(axis, found), *lists_of(axis, found)), out=out)
         if own.is_empty() and members.height:
             print_sentences([found.nothing(axis)], out)
     print_sentences(found.closing(), out)
-
-
-def _show_raters(counted: View, out: Console) -> None:
-    if counted.rows:
-        print_table(View(counted.title, counted.header[:3], [row[:3] for row in counted.rows]), out)
-    for name, *_, meaning, following in counted.rows:
-        _paragraph(name, "", meaning, following, out)
 
 
 def _paragraph(who: str, text: str, meaning: str, following: str, out: Console) -> None:
@@ -209,8 +193,7 @@ def _paragraph(who: str, text: str, meaning: str, following: str, out: Console) 
 
 def show_selection(found: Selection, out: Console) -> None:
     """Print a selection, with how ties were decided."""
-    for table in tables(found):
-        print_table(table, out)
+    print_table(*tables(found), out=out)
     ties = found.shown_frame().filter("tied").select("group", "rater", "note").rows()
     print_notes([f"{group}, {rater}: {note}" for group, rater, note in ties], out)
     if ties:
@@ -227,22 +210,15 @@ def show_item(found: ItemView, out: Console) -> None:
     out.print()
     if found.table("use").height:
         out.print(Text("Scores of all raters, compared with all items of the study", style=f"bold {ACCENT}"))
-        out.print(Padding(_bars(found), (0, 0, 1, 2)))
+        use, top = use_of(found), max(found.table("use")["n_ratings"])
+        table = plain_table(*use.header, "")
+        table.columns[-1].justify = "left"
+        for line, (_, n, *_) in zip(use.text().rows, use.rows, strict=True):
+            table.add_row(*map(Text, line), _bar(n or 0, top))
+        out.print(Padding(table, (0, 0, 1, 2)))
     groups = group_tables(found)
-    for shown in groups:
-        print_table(shown, out)
+    print_table(*groups, out=out)
     if groups:
         out.print(Text(LENS.legend or ""))
         out.print()
     print_sentences(map(one_line, found.findings()), out)
-
-
-def _bars(found: ItemView) -> Table:
-    """Return the use of the scale with a small bar for each point."""
-    use = use_of(found)
-    table = plain_table(*use.header, "")
-    table.columns[-1].justify = "left"
-    top = max(found.table("use")["n_ratings"])
-    for line, (_, n, *_) in zip(use.text().rows, use.rows, strict=True):
-        table.add_row(*map(Text, line), bar(n or 0, top))
-    return table

@@ -1,7 +1,7 @@
 """``plurivox simulate`` and ``demo``: studies with a known truth, and a first look at what can be found in one."""
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from plurivox.domain.ratings import Ratings
-    from plurivox.infer.view import View
     from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
 
 
@@ -47,7 +46,7 @@ def simulate(
             "SPEC",
         ),
     ] = None,
-    no_effects: Annotated[bool, typer.Option("--no-effects", help="All groups see items alike: a true null.")] = False,
+    no_effects: Annotated[bool, option("All groups see items alike: a true null.", None, "--no-effects")] = False,
     style: Annotated[
         Texts,
         option(
@@ -67,7 +66,7 @@ def simulate(
             "SPEC",
         ),
     ] = None,
-    no_models: Annotated[bool, typer.Option("--no-models", help="No language models.")] = False,
+    no_models: Annotated[bool, option("No language models.", None, "--no-models")] = False,
     predictor: Annotated[
         Texts,
         option(
@@ -76,7 +75,7 @@ def simulate(
             "SPEC",
         ),
     ] = None,
-    no_predictors: Annotated[bool, typer.Option("--no-predictors", help="No predicted distributions.")] = False,
+    no_predictors: Annotated[bool, option("No predicted distributions.", None, "--no-predictors")] = False,
     study: Annotated[
         Text,
         option(
@@ -145,8 +144,10 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     from plurivox.cli.console import console
     from plurivox.cli.running import telling
     from plurivox.cli.tables import print_table
+    from plurivox.infer.view import View
     from plurivox.plots.studies import responsiveness_study, soft_study
     from plurivox.plots.writing import chart_bytes
+    from plurivox.statistics.registry import LABELS
 
     if name not in ("responsiveness", "soft"):
         raise typer.BadParameter(f"--study must be responsiveness or soft, not {name!r}")
@@ -154,15 +155,28 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
         check_folder(folder, ("study.csv", "study.svg", "study.png"))
     found: Any
     chart_of: Any
+    tables = []
     if name == "soft":
-        found, chart_of, shown = studies.soft(), soft_study, _soft_tables
+        found, chart_of = studies.soft(), soft_study
+        for (statistic,), rows in found.to_frame().group_by("statistic", maintain_order=True):
+            lines = [
+                [prediction, *(f"{value:.4f}" for value in own["value"]), f"{own['limit'][0]:.4f}"]
+                for (prediction,), own in rows.group_by("prediction", maintain_order=True)
+            ]
+            sizes = [f"{n:,} ratings" for n in rows["n_ratings"].unique(maintain_order=True)]
+            tables.append(View(LABELS[str(statistic)], ["prediction", *sizes, "the shares"], lines))
     else:
         with telling() as progress:
             found = studies.responsiveness(seed=seed, progress=progress)
-        chart_of, shown = responsiveness_study, _responsiveness_tables
+        chart_of = responsiveness_study
+        for top in found.settings["tops"]:
+            lines = [
+                [pattern.replace("_", " "), *(f"{found.value(pattern, metric, top):.3f}" for metric in studies.METRICS)]
+                for pattern in found.to_frame().filter(top=top)["pattern"].unique(maintain_order=True)
+            ]
+            tables.append(View(f"Scores 0 to {top}", ["pattern", *studies.METRICS.values()], lines))
     out = console()
-    for table in shown(found):
-        print_table(table, out)
+    print_table(*tables, out=out)
     for sentence in found.findings():
         out.print(f"• {sentence}")
     contents = {"study.csv": csv_text(found.to_frame()).encode()}
@@ -176,32 +190,6 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
         put(path)
 
 
-def _responsiveness_tables(found: Any) -> "Iterator[View]":
-    from plurivox.infer.view import View
-    from plurivox.studies import METRICS
-
-    for top in found.settings["tops"]:
-        frame = found.to_frame().filter(top=top)
-        lines = [
-            [pattern.replace("_", " "), *(f"{found.value(pattern, metric, top):.3f}" for metric in METRICS)]
-            for pattern in frame["pattern"].unique(maintain_order=True)
-        ]
-        yield View(f"Scores 0 to {top}", ["pattern", *METRICS.values()], lines)
-
-
-def _soft_tables(found: Any) -> "Iterator[View]":
-    from plurivox.infer.view import View
-    from plurivox.statistics.registry import LABELS
-
-    for (statistic,), rows in found.to_frame().group_by("statistic", maintain_order=True):
-        lines = [
-            [name, *(f"{value:.4f}" for value in own["value"]), f"{own['limit'][0]:.4f}"]
-            for (name,), own in rows.group_by("prediction", maintain_order=True)
-        ]
-        sizes = [f"{n:,} ratings" for n in rows["n_ratings"].unique(maintain_order=True)]
-        yield View(LABELS[statistic], ["prediction", *sizes, "the shares"], lines)
-
-
 def _attribute(text: str) -> tuple[str, dict[str, float]]:
     """Read ``gender: Man 0.5, Woman 0.5``."""
     name, values = _halves(text, "--attribute")
@@ -213,8 +201,8 @@ def _effect(text: str) -> "Effect":
     from plurivox.simulation.styles import Effect
 
     condition, what = _halves(text, "--effect")
-    known = _known(what, {"bias", "shared", "violation"}, text)
-    return Effect(_conditions(condition, text), **_fields(known, text))
+    known = _fields(what, {"bias", "shared", "violation"}, text)
+    return Effect(_conditions(condition, text), **known)
 
 
 def _model(text: str) -> "SimulatedModel":
@@ -222,9 +210,7 @@ def _model(text: str) -> "SimulatedModel":
     from plurivox.simulation.styles import SimulatedModel
 
     name, _, what = text.partition(":")
-    return SimulatedModel(
-        name.strip(), **_fields(_known(what, {"bias", "noise", "refuses", "unreadable", "like"}, text), text)
-    )
+    return SimulatedModel(name.strip(), **_fields(what, {"bias", "noise", "refuses", "unreadable", "like"}, text))
 
 
 def _predictor(text: str) -> "SimulatedPredictor":
@@ -232,7 +218,7 @@ def _predictor(text: str) -> "SimulatedPredictor":
     from plurivox.simulation.styles import SimulatedPredictor
 
     name, _, what = text.partition(":")
-    return SimulatedPredictor(name.strip(), **_fields(_known(what, {"error", "sharpness", "bias"}, text), text))
+    return SimulatedPredictor(name.strip(), **_fields(what, {"error", "sharpness", "bias"}, text))
 
 
 _FIELDS = {
@@ -242,16 +228,12 @@ _FIELDS = {
 """The fields whose names differ from their words."""
 
 
-def _known(what: str, allowed: set[str], whole: str) -> dict[str, str]:
-    """Return the words of a specification with their values; raise if one is not allowed."""
+def _fields(what: str, allowed: set[str], whole: str) -> dict[str, Any]:
+    """Return the fields of a specification with their values; raise if a word is not allowed."""
     known = dict(_pairs(what, whole)) if what.strip() else {}
     for name in known:
         if name not in allowed:
             raise typer.BadParameter(f"{name!r} is not one of {', '.join(sorted(allowed))}, in {whole!r}")
-    return known
-
-
-def _fields(known: dict[str, str], whole: str) -> dict[str, Any]:
     read = {"violation": lambda text, whole: text, "like": _conditions}
     return {_FIELDS.get(word, word): read.get(word, _number)(value, whole) for word, value in known.items()}
 
@@ -356,13 +338,8 @@ def demo(
     if not force:
         check_folder(folder, (*NAMES, "report.html", "report.txt"))
     write_study(simulate(seed=seed, **DEMO), folder, force=force)
-    ratings = read_ratings(
-        folder / "ratings.csv",
-        scale="0:4",
-        poles="safe,unsafe",
-        raters=folder / "raters.csv",
-        items=folder / "items.csv",
-    )
+    tables = {name: folder / f"{name}.csv" for name in ("raters", "items")}
+    ratings = read_ratings(folder / "ratings.csv", scale="0:4", poles="safe,unsafe", **tables)
     trained = read_ratings(folder / "trained.csv", scale="safe,unsafe")
     predictions = read_predictions(folder / "predictions.csv", ratings.scale)
     answers = read_answers(folder / "answers.csv", ratings.scale)
@@ -389,14 +366,12 @@ def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: in
     from plurivox.cli.running import telling
     from plurivox.report import make_report
 
+    names = ("ratings.csv", "raters.csv", "items.csv", "trained.csv", "predictions.csv", "answers.csv")
     with telling() as progress:
         made = make_report(
             ratings, DEMO_AXES, items_by="violation", seed=seed, title="A simulated rating study",
-            files={
-                name: folder / name
-                for name in ("ratings.csv", "raters.csv", "items.csv", "trained.csv", "predictions.csv", "answers.csv")
-            },
-            **{name: given[name] for name in ("reference", "predictions", "answers")}, progress=progress,
+            files={name: folder / name for name in names}, progress=progress,
+            **{name: given[name] for name in ("reference", "predictions", "answers")},
         )  # fmt: skip
     answer = made.answer
     put(f"\n{answer.agreement}\n\n{answer.heading}:")

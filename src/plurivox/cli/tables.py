@@ -48,8 +48,7 @@ def show_result(lens: Lens, result: Any, out: Console, **showing: Any) -> None:
     if lens.notes or lens.legend is not None:
         show_tables(made, _notes(lens, result), said, out, _legend(lens, result))
     else:
-        for one in made:
-            print_table(one, out)
+        print_table(*made, out=out)
         print_findings(said, out)
     if lens.closing:
         print_sentences([lens.closing], out)
@@ -57,7 +56,17 @@ def show_result(lens: Lens, result: Any, out: Console, **showing: Any) -> None:
 
 def show_brief(lens: Lens, result: Any, out: Console, showing: Mapping[str, Any], n_tables: int) -> None:
     """Print what matters most of a result, and say what ``--all`` adds."""
-    made, hidden = _print_brief(lens.load("brief")(result, **showing), out)
+    made: list[View] = []
+    hidden: list[str] = []
+    for view in lens.load("brief")(result, **showing):
+        for size in SIZES if view.short else SIZES[:1]:  # the widest that fits
+            table = view.text(size)
+            if _gap(table, out.width) is not None:
+                break
+        print_table(table, out=out)
+        made.append(table)
+        hidden += [view.more] if view.more else []
+        hidden += [view.over] if view.over and size == SIZES[-1] else []
     if legend := legend_of(made, _legend(lens, result), tested=bool(lens.notes)):
         print_sentences([f"{one_line(legend)}\n"], out, sign="")
     n_findings = _findings(result.statements(), made, out)
@@ -76,23 +85,6 @@ def _legend(lens: Lens, result: Any) -> str | None:
     groups = lens.every_attribute and any(row.axis != "all" or row.p_value is not None for row in result.rows)
     without = not groups if lens.every_attribute else lens.alone and not result.rows
     return "" if without else lens.legend
-
-
-def _print_brief(views: Iterable[View], out: Console) -> tuple[list[View], list[str]]:
-    """Print views, short ones in the widest form that fits; return them as printed, and what was left out."""
-    tables: list[View] = []
-    hidden: list[str] = []
-    for view in views:
-        sizes = SIZES if view.short else SIZES[:1]
-        for size in sizes:
-            table = view.text(size)
-            if fits(table, out.width):
-                break
-        print_table(table, out)
-        tables.append(table)
-        hidden += [view.more] if view.more else []
-        hidden += [view.over] if view.over and size == SIZES[-1] else []
-    return tables, hidden
 
 
 def _findings(said: Sequence[Statement], tables: Iterable[View], out: Console) -> int:
@@ -115,8 +107,7 @@ def show_tables(
     tables: Iterable[View], notes: Sequence[str], said: Iterable[Statement], out: Console, legend: str | None = None
 ) -> None:
     """Print the tables of a result, their legend, notes, the usual legend if there is no other, and the findings."""
-    for shown in tables:
-        print_table(shown, out)
+    print_table(*tables, out=out)
     if legend:
         out.print(Text(legend))
     print_notes(notes, out)
@@ -146,24 +137,20 @@ def print_notes(notes: Sequence[str], out: Console) -> None:
         out.print(Text(f"• and {more} more note{'s' if more > 1 else ''}; see --csv"))
 
 
-def print_table(view: View, out: Console) -> None:
-    """Print one view."""
-    text = view.text()
-    title, header, rows = (_lines(part) for part in (text.title, text.header, text.rows))  # before widths are measured
-    out.print(Text(title, style=f"bold {ACCENT}"))
-    if not rows:
-        out.print(Padding(Text("no group is large enough to show"), (0, 0, 1, _INDENT)))
-    for part, gap in _fitting(View(title, header, rows), out.width) if rows else ():
-        out.print(Padding(_rich(part, gap), (0, 0, 1, _INDENT)))
-
-
-def fits(shown: View, width: int) -> bool:
-    """Return whether a table fits this width in one piece, with names wrapped if necessary."""
-    return _gap(shown, width) is not None
+def print_table(*views: View, out: Console) -> None:
+    """Print views."""
+    for view in views:
+        text = view.text()
+        title, header, rows = map(_lines, (text.title, text.header, text.rows))  # before widths are measured
+        out.print(Text(title, style=f"bold {ACCENT}"))
+        if not rows:
+            out.print(Padding(Text("no group is large enough to show"), (0, 0, 1, _INDENT)))
+        for part, gap in _fitting(View(title, header, rows), out.width) if rows else ():
+            out.print(Padding(_rich(part, gap), (0, 0, 1, _INDENT)))
 
 
 def _gap(shown: View, width: int) -> int | None:
-    """Return the gap between columns that makes a table fit; a narrow gap is preferred to wrapped names."""
+    """Return the gap that makes a table fit in one piece, None if none does; it is rather narrow than wraps names."""
     name, *others = _widths(shown)
     for first in (name, min(name, _LEAST_NAME)):
         for gap in _GAPS:
@@ -218,11 +205,8 @@ class _Table(Table):
 
     def add_row(self, *cells: RenderableType | None, **more: Any) -> None:
         """Add a row of texts."""
-        super().add_row(*(Text(harmless(cell.plain), cell.style) for cell in map(_text, cells)), **more)
-
-
-def _text(cell: RenderableType | None) -> Text:
-    return cell if isinstance(cell, Text) else Text(str(cell))
+        texts = (cell if isinstance(cell, Text) else Text(str(cell)) for cell in cells)
+        super().add_row(*(Text(harmless(cell.plain), cell.style) for cell in texts), **more)
 
 
 def plain_table(*headers: str, left: int = 1) -> Table:

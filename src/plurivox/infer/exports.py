@@ -123,7 +123,7 @@ def document_of(result: Any, showing: Mapping[str, Any], title: str = "", lens: 
     found = for_people(result) if isinstance(result, Result) else result
     sentences = found.findings() if hasattr(found, "findings") else []
     if lens is None:
-        made = importlib.import_module(f"{package}.tables")
+        made = importlib.import_module(own if hasattr(importlib.import_module(own), "tables") else f"{package}.tables")
         return Document(made.tables(found, **showing), sentences, getattr(made, "LEGEND", ""), (), title)
     usual = {} if lens.showing is None else {name: spec.default for name, spec in lens.showing.specs().items()}
     tables = [View(*one) for one in lens.load("tables")(found, **{**usual, **showing})]

@@ -134,13 +134,13 @@ def forest(
     own = {name: drawn.filter(pl.col(panels) == name) for name in names}
     alike = panels != "statistic"  # values of one statistic are compared between panels
     ends = {name: _ends(drawn if alike else own[name], neutral) for name in names}
+    asked = (rows, scales, neutral, grid.width)
     made = [
-        _panel(
-            rows.place(own[name]), measured or name, rows, scales, neutral, grid.width, ends[name],
-            labels=grid.starts(at),
-        ).properties(height=rows.height, name=f"panel_{at}")
+        _panel(rows.place(own[name]), measured or name, *asked, ends[name], labels=grid.starts(at)).properties(
+            height=rows.height, name=f"panel_{at}"
+        )
         for at, name in enumerate(names)
-    ]  # fmt: skip
+    ]
     chart = made[0] if len(made) == 1 else grid.lines(made)
     cut = {cut_words(own[name], ends[name]) for name in names}
     return themed(chart, title, forest_words(result, data, drawn, total, how, shuffled) + max(cut))
@@ -156,11 +156,11 @@ def _panel(
     layers = [] if neutral is None else [vertical(neutral, x)]
     layers += chance_strips(base, x, 11)
     interval = base.mark("rule", strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2="ci high", color=colour)
-    tooltip = tips("group", "axis", *TOLD, names={"value": name})
-    point = base.mark("point", filled=True, size=65, opacity=1).encode(
-        x=x("value"), color=colour, shape=shape, tooltip=tooltip
+    told = tips("group", "axis", *TOLD, names={"value": name})
+    point = base.mark("point", filled=True, size=65, opacity=1)
+    return layer(*layers, interval, point.encode(x=x("value"), color=colour, shape=shape, tooltip=told)).properties(
+        width=width
     )
-    return layer(*layers, interval, point).properties(width=width)
 
 
 def _ends(values: pl.DataFrame, neutral: float | None) -> tuple[float, float]:
@@ -183,11 +183,8 @@ def usual_ends(values: pl.DataFrame) -> list[float]:
 def cut_words(values: pl.DataFrame, ends: tuple[float, float]) -> str:
     """Say that lines continue beyond an axis, where one does."""
     beyond = (pl.col("ci low") < ends[0]) | (pl.col("ci high") > ends[1])
-    return (
-        "A line that reaches an edge continues beyond it. "
-        if defined(values, "ci low", "ci high").filter(beyond).height
-        else ""
-    )
+    n_cut = defined(values, "ci low", "ci high").filter(beyond).height
+    return "A line that reaches an edge continues beyond it. " if n_cut else ""
 
 
 def chance_strips(base: Chart, x: Encoder, height: int) -> list[Chart]:
@@ -293,13 +290,20 @@ def _list(drawn: pl.DataFrame) -> tuple[Any, tuple[float, float]]:
 
     Also return the ends of the axis.
     """
-    rows = Rows.listed(unique_labels(_names(drawn), _LABEL))
+    keys = list(drawn.select("axis", "group").iter_rows())
+    # A crossing, whose values identify groups, has no attributes if their names are too long.
+    long = {axis for axis, group in keys if CROSS in axis and columns(named(axis, group)) > fitting(_LABEL)}
+    names = [group if axis in long else named(axis, group) for axis, group in keys]
+    rows = Rows.listed(unique_labels(names, _LABEL))
     width = rows.plot_width(_NUMBER)
-    ends = _leniency_ends(drawn, width)
+    around = ("ci low", "ci high", "chance low", "chance high")
+    near = [value for column in around for value in drawn[column]]
+    low, high = extent([*drawn["value"], 0.0, *usual_ends(drawn)], near)
+    share = min(0.45, (max(wide(words, 12) for words in _SIDES) + 10) / width)  # room for words beside zero
+    ends = min(low, -high * share / (1 - share)), max(high, -low * share / (1 - share))
     x = across(_MEASURED, ends, width, 7)
-    placed = drawn.with_columns(
-        row=pl.int_range(pl.len()), shown=pl.Series(map(_signed, drawn["value"]), dtype=pl.String)
-    )
+    shown = [f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00" for value in drawn["value"]]
+    placed = drawn.with_columns(row=pl.int_range(pl.len()), shown=pl.Series(shown, dtype=pl.String))
     base = Chart.of(placed).encode(y=rows.y())
     colour, shape = g.state_scales(drawn["finding"].to_list(), rows.above(20))
     guides = base.mark("rule", color=GRID, strokeWidth=1).encode(x={"value": 0}, x2={"value": width})
@@ -313,28 +317,6 @@ def _list(drawn: pl.DataFrame) -> tuple[Any, tuple[float, float]]:
     numbers = numbers.encode(x={"value": width + _NUMBER}, text="shown:N")
     layers = [guides, *chance_strips(base, x, 15), *_zero(x), interval, points, numbers]
     return layer(*layers).properties(width=width, height={"step": _STEP}, name="list"), ends
-
-
-def _signed(value: float) -> str:
-    """Write a value with its sign; what rounds to zero has no sign."""
-    return f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
-
-
-def _names(drawn: pl.DataFrame) -> list[str]:
-    """Return groups with their attributes; for a crossing, whose values identify them, without if too long."""
-    keys = list(drawn.select("axis", "group").iter_rows())
-    long = {axis for axis, group in keys if CROSS in axis and columns(named(axis, group)) > fitting(_LABEL)}
-    return [group if axis in long else named(axis, group) for axis, group in keys]
-
-
-def _leniency_ends(drawn: pl.DataFrame, width: int) -> tuple[float, float]:
-    """Return the ends of the axis, with room for words on both sides of zero."""
-    around = ("ci low", "ci high", "chance low", "chance high")
-    low, high = extent(
-        [*drawn["value"], 0.0, *usual_ends(drawn)], [value for column in around for value in drawn[column]]
-    )
-    share = min(0.45, (max(wide(words, 12) for words in _SIDES) + 10) / width)
-    return min(low, -high * share / (1 - share)), max(high, -low * share / (1 - share))
 
 
 def _zero(x: Encoder) -> list[Chart]:

@@ -86,16 +86,14 @@ def check_axis(result: GroupResult, axis: str | None) -> None:
 def group_rows(result: GroupResult, statistics: Sequence[str], axis: str | None, subset: str | None) -> ByGroup:
     """Return the rows of each group by statistic, in the order of the result, without groups that are raters."""
     check_axis(result, axis)
-    rows = _rows(result, "group", statistics, chosen_subset(result, subset))
+    rows = rater_rows(result, chosen_subset(result, subset), statistics, "group")
     return {key: own for key, own in rows.items() if axis in (None, key[0]) and not names_raters(key[0])}
 
 
-def rater_rows(result: GroupResult, subset: str, statistics: Sequence[str] = ("mpa", "wra")) -> ByGroup:
+def rater_rows(
+    result: GroupResult, subset: str, statistics: Sequence[str] = ("mpa", "wra"), kind: str = "rater"
+) -> ByGroup:
     """Return the rows of individual raters by statistic; their ids are only keys, never to be drawn."""
-    return _rows(result, "rater", statistics, subset)
-
-
-def _rows(result: GroupResult, kind: str, statistics: Sequence[str], subset: str) -> ByGroup:
     found: ByGroup = {}
     for row in result.rows:
         if (row.kind, row.subset) == (kind, subset) and row.statistic in statistics:
@@ -132,12 +130,9 @@ def shown_words(drawn: int, listed: int, total: int, which: str = NOTABLE) -> st
 def correction_words(result: GroupResult) -> str:
     """Return how p-values were corrected."""
     method = {
-        "maxt": "max-T over everything tested",
-        "bh": "Benjamini–Hochberg",
-        "by": "Benjamini–Yekutieli",
-        "holm": "Holm",
-        "bonferroni": "Bonferroni",
-    }
+        "maxt": "max-T over everything tested", "bh": "Benjamini–Hochberg", "by": "Benjamini–Yekutieli",
+        "holm": "Holm", "bonferroni": "Bonferroni",
+    }  # fmt: skip
     correction = str(result.settings.get("correction", "none"))
     return f"Correction: {method[correction]}. " if correction in method and result.settings.get("permutations") else ""
 

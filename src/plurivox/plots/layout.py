@@ -138,11 +138,9 @@ class Rows(NamedTuple):
 
     def place(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the frame with the ``row`` of each axis and group, without those that are not laid out."""
-        places = pl.DataFrame(
-            [(axis, group, at) for at, (axis, group) in enumerate(self.keys) if group is not None],
-            schema={"axis": pl.String, "group": pl.String, "row": pl.Int64},
-            orient="row",
-        )
+        known = [(axis, group, at) for at, (axis, group) in enumerate(self.keys) if group is not None]
+        schema = {"axis": pl.String, "group": pl.String, "row": pl.Int64}
+        places = pl.DataFrame(known, schema=schema, orient="row")
         return frame.join(places, on=["axis", "group"], how="inner", maintain_order="left")
 
     def y(self, *, labels: bool = True, only: Sequence[int] | None = None) -> Spec:

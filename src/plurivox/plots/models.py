@@ -13,9 +13,8 @@ from plurivox.domain.answers import Voice
 from plurivox.infer.result import Row
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.measuring import TOGETHER
-from plurivox.lenses.estimate.result import Estimate
+from plurivox.lenses.estimate.result import Estimate, voices_shown
 from plurivox.lenses.estimate.settings import MEAN
-from plurivox.lenses.estimate.words import voices_shown
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.settings import OF
 from plurivox.lenses.judge.verdicts import KINDS, MEANING

@@ -39,14 +39,13 @@ def tips(*columns: str, form: str = ".3f", names: Mapping[str, str] | None = Non
     """
     ends = {column: words for column in columns for end, words in _ENDS.items() if column.endswith(end)}
     words = {**ends, **_WORDS, **(names or {})}
-    return [_tip(column, form, words.get(column, column)) for column in columns]
-
-
-def _tip(column: str, form: str, title: str) -> Spec:
-    if column in _TEXTS:
-        return field(f"{column}:N", title=title)
     kinds = ((_WHOLE, ",d"), (_SHARES, ".1%"), (_GRADES, ".2~g"))
-    return field(f"{column}:Q", title=title, format=next((one for those, one in kinds if column in those), form))
+    return [
+        field(f"{column}:N", title=words.get(column, column)) if column in _TEXTS
+        else field(f"{column}:Q", title=words.get(column, column),
+                   format=next((one for those, one in kinds if column in those), form))
+        for column in columns
+    ]  # fmt: skip
 
 
 def across(title: str, ends: tuple[float, float], room: float, n_ticks: int = 6) -> Encoder:
@@ -85,23 +84,15 @@ def each_value(
     words = list(names.values())
     scales = looks("when", words, rows.legend(words, symbolOpacity=1), **ranges)
     for at, (name, meaning) in enumerate(names.items()):
-        layers = layers + _dots(placed, rows, name, meaning, x, scales, 4 * (2 * at + 1 - len(names)))
+        down = 4 * (2 * at + 1 - len(names))  # pixels below the middle
+        base = Chart.of(placed.with_columns(when=pl.lit(meaning))).encode(y=rows.y(), color=scales["color"])
+        told = tips("group", "axis", name, f"{name} low", f"{name} high", "raters", names={name: meaning})
+        line = base.mark("rule", strokeWidth=1.5, clip=True, yOffset=down)
+        dot = base.mark("point", filled=True, size=55, opacity=1, yOffset=down)
+        dot = dot.encode(x=x(name), shape=scales["shape"], tooltip=told)
+        layers = [*layers, line.encode(x=x(f"{name} low"), x2=f"{name} high"), dot]
     height = {"step": STEP + 8 * len(names) - 10}
     return layer(*layers).properties(width=rows.plot_width(), height=height, name="twice")
-
-
-def _dots(
-    placed: pl.DataFrame, rows: Rows, name: str, words: str, x: Encoder, scales: dict[str, Any], down: int
-) -> list[Chart]:
-    """Return one of the dots of each row with its interval, this many pixels below the middle."""
-    base = Chart.of(placed.with_columns(when=pl.lit(words))).encode(y=rows.y(), color=scales["color"])
-    told = tips("group", "axis", name, f"{name} low", f"{name} high", "raters", names={name: words})
-    return [
-        base.mark("rule", strokeWidth=1.5, clip=True, yOffset=down).encode(x=x(f"{name} low"), x2=f"{name} high"),
-        base.mark("point", filled=True, size=55, opacity=1, yOffset=down).encode(
-            x=x(name), shape=scales["shape"], tooltip=told
-        ),
-    ]
 
 
 def looks(column: str, names: Sequence[str], legend: Any, **ranges: Sequence[Any]) -> Spec:

@@ -39,17 +39,15 @@ def mpa_wra_plane_data(
     result: Responsiveness, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> pl.DataFrame:
     """Return what :func:`mpa_wra_plane` draws: one row per group, or per rater without a name."""
-    subset = g.chosen_subset(result, subset)
-    if not _of_raters(result, axis):
-        rows = g.group_rows(result, ("mpa", "wra"), axis, subset)
-        shown = set(g.most_notable(result, rows, subset, max_groups))
-        split = _split(result, rows, subset)
-        cells = [_cell(key, own, split) for key, own in rows.items() if key in shown]
-        return pl.DataFrame(cells, schema=_PLANE, orient="row")
-    rows = g.rater_rows(result, subset)
+    subset, raters = g.chosen_subset(result, subset), _of_raters(result, axis)
+    rows = g.rater_rows(result, subset) if raters else g.group_rows(result, ("mpa", "wra"), axis, subset)
     split = _split(result, rows, subset)
-    cells = [_cell(key, own, split) for key, own in rows.items()]
-    frame = pl.DataFrame(cells, schema=_PLANE, orient="row").drop("axis", "group", "raters", "items")
+    shown = rows if raters else set(g.most_notable(result, rows, subset, max_groups))
+    cells = [_cell(key, own, split) for key, own in rows.items() if key in shown]
+    frame = pl.DataFrame(cells, schema=_PLANE, orient="row")
+    if not raters:
+        return frame
+    frame = frame.drop("axis", "group", "raters", "items")
     frame = frame.sort("MPA", "WRA", nulls_last=True)  # an order that does not reveal who is who
     step = -(-frame.height // MAX_RATERS)
     return frame.gather_every(step) if step > 1 else frame
@@ -142,16 +140,13 @@ def _range(drawn: pl.DataFrame, name: str, split: float, raters: bool) -> tuple[
 
 
 def _axes(frame: Frame, poles: Poles) -> Spec:
-    return {
-        name: field(
-            f"{column}:Q", title=titled(f"{column}: {words}", frame.width), scale=_scale(domain),
-            axis={"tickCount": few(6, frame.width), "grid": False},
-        )
-        for name, column, domain, words in (
-            ("x", "MPA", frame.x, poles.fill("do higher scores mean {more}? →")),
-            ("y", "WRA", frame.y, poles.fill("are {high} and {low} told apart? →")),
-        )
-    }  # fmt: skip
+    words = {"MPA": "do higher scores mean {more}? →", "WRA": "are {high} and {low} told apart? →"}
+    x, y = (
+        field(f"{column}:Q", title=titled(f"{column}: {poles.fill(words[column])}", frame.width), scale=_scale(domain),
+              axis={"tickCount": few(6, frame.width), "grid": False})
+        for column, domain in (("MPA", frame.x), ("WRA", frame.y))
+    )  # fmt: skip
+    return {"x": x, "y": y}
 
 
 def _scale(domain: tuple[float, float]) -> Spec:
@@ -169,13 +164,8 @@ def _regions(frame: Frame, split: _Split, poles: Poles) -> list[Chart]:
             align="right" if right else "left", baseline="top" if up else "bottom", lineBreak="\n", lineHeight=14,
             color=QUIET, fontSize=12, fontStyle="italic", dy=0 if up else -14 * (len(said) - 1),
         )  # fmt: skip
-        layers.append(
-            text.encode(
-                x={"value": frame.width - 6 if right else 6},
-                y={"value": 6 if up else frame.height - 6},
-                text="region:N",
-            )
-        )
+        x, y = frame.width - 6 if right else 6, 6 if up else frame.height - 6
+        layers.append(text.encode(x={"value": x}, y={"value": y}, text="region:N"))
     return layers
 
 
@@ -268,9 +258,8 @@ class _Box(NamedTuple):
         return self.left >= 0 and self.right <= frame.width and self.top >= 0 and self.bottom <= frame.height
 
     def meets(self, other: _Box) -> bool:
-        return (
-            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
-        )
+        beside = self.left < other.right and other.left < self.right
+        return beside and self.top < other.bottom and other.top < self.bottom
 
 
 def labelled(data: pl.DataFrame, frame: Frame, split: tuple[float, float]) -> pl.DataFrame:
@@ -291,51 +280,38 @@ def labelled(data: pl.DataFrame, frame: Frame, split: tuple[float, float]) -> pl
     ]
     strokes = _lines(data, frame, split)
     spots: list[tuple[float | None, float | None, str | None]] = [(None, None, None)] * len(names)
-    for at in _order(data, centres, frame.to_pixels(*split)):
-        places = [place for place in _places(*centres[at], pixels([names[at]])) if place.box.inside(frame)]
-        places = [place for place in places if not any(place.box.meets(other) for other in taken)]
-        clear = [place for place in places if not any(place.box.meets(line) for line in strokes)]
+    # First come points that stand out from chance, then those far from the split.
+    ranks = [
+        min((at for at, state in enumerate((AFTER, BEFORE)) if state in pair), default=2)
+        for pair in data.select("MPA finding", "WRA finding").iter_rows()
+    ]
+    middle = frame.to_pixels(*split)
+    for at in sorted(range(len(centres)), key=lambda at: (ranks[at], -math.dist(centres[at], middle))):
+        places = [place for place in _places(*centres[at], pixels([names[at]])) if place[2].inside(frame)]
+        places = [place for place in places if not any(place[2].meets(other) for other in taken)]
+        clear = [place for place in places if not any(place[2].meets(line) for line in strokes)]
         if places:
-            best = (clear or places)[0]
-            taken.append(best.box)
-            spots[at] = (*frame.from_pixels(best.anchor, (best.box.top + best.box.bottom) / 2), best.side)
+            side, anchor, box = (clear or places)[0]
+            taken.append(box)
+            spots[at] = (*frame.from_pixels(anchor, (box.top + box.bottom) / 2), side)
     schema = {"label x": pl.Float64, "label y": pl.Float64, "label side": pl.String}
     places_found = pl.DataFrame(spots, schema=schema, orient="row")
     return data.with_columns(pl.Series("label", names, dtype=pl.String)).hstack(places_found)
 
 
-def _order(data: pl.DataFrame, centres: list[tuple[float, float]], middle: tuple[float, float]) -> list[int]:
-    """Return which points get a name first: those that stand out from chance, then those far from the split."""
-    states = [AFTER, BEFORE]
-    ranks = [
-        min((states.index(state) for state in pair if state in states), default=len(states))
-        for pair in data.select("MPA finding", "WRA finding").iter_rows()
-    ]
-    return sorted(range(len(centres)), key=lambda at: (ranks[at], -math.dist(centres[at], middle)))
-
-
-class _Place(NamedTuple):
-    side: str
-    anchor: float
-    box: _Box
-
-
-def _places(x: float, y: float, width: float) -> list[_Place]:
-    """Return where a name could go, the best first."""
+def _places(x: float, y: float, width: float) -> list[tuple[str, float, _Box]]:
+    """Return where a name could go, the best first: the side at which it begins, where that is, and its box."""
     near, high = _LINE / 2 + 2, _GAP + _LINE / 2
     found = []
-    for side, anchor, middle in (
-        *(("left", x + _GAP, y + shift) for shift in (-near, near)),
-        *(("right", x - _GAP, y + shift) for shift in (-near, near)),
-        *(("center", x, y + shift) for shift in (-high, high)),
-        ("left", x + _GAP, y),
-        ("right", x - _GAP, y),
-        *(("left", x + _GAP, y + shift) for shift in (-2 * near, 2 * near)),
-        *(("right", x - _GAP, y + shift) for shift in (-2 * near, 2 * near)),
-    ):
-        left = {"left": anchor, "right": anchor - width, "center": anchor - width / 2}[side]
-        box = _Box(left, middle - _LINE / 2, left + width, middle + _LINE / 2)
-        found.append(_Place(side, anchor, box))
+    for side, shifts in (
+        ("left", (-near, near)), ("right", (-near, near)), ("center", (-high, high)), ("left", (0,)), ("right", (0,)),
+        ("left", (-2 * near, 2 * near)), ("right", (-2 * near, 2 * near)),
+    ):  # fmt: skip
+        anchor = x + {"left": _GAP, "right": -_GAP, "center": 0}[side]
+        left = anchor - {"left": 0, "right": width, "center": width / 2}[side]
+        found += [
+            (side, anchor, _Box(left, y + shift - _LINE / 2, left + width, y + shift + _LINE / 2)) for shift in shifts
+        ]
     return found
 
 
@@ -343,9 +319,8 @@ def _lines(data: pl.DataFrame, frame: Frame, split: tuple[float, float]) -> list
     """Return the lines between the regions, and the whiskers."""
     x, y = frame.to_pixels(*split)
     lines = [_Box(x, 0, x, frame.height), _Box(0, y, frame.width, y)]
-    for mpa, wra, left, right, low, high in data.select(
-        "MPA", "WRA", "MPA low", "MPA high", "WRA low", "WRA high"
-    ).iter_rows():
+    names = ("MPA", "WRA", "MPA low", "MPA high", "WRA low", "WRA high")
+    for mpa, wra, left, right, low, high in data.select(names).iter_rows():
         if left is not None and right is not None:
             (a, at), (b, _) = frame.to_pixels(left, wra), frame.to_pixels(right, wra)
             lines.append(_Box(a, at, b, at))

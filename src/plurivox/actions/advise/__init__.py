@@ -21,5 +21,6 @@ ADVISE = Lens(
     ),
     csv_tables=("advice", "members", "precision", "pairs", "items"),
     result="plurivox.actions.advise.result:Advice",
+    tables="plurivox.actions.advise.result:tables",
     kernel="plurivox.kernels.responsiveness:permuted_tables",
 )

@@ -8,10 +8,8 @@ from dataclasses import asdict, dataclass, field
 
 import polars as pl
 
-from plurivox.actions.advise.curves import curve_of
-from plurivox.actions.advise.lists import ScoredItems, listed, pairs_of
 from plurivox.actions.advise.result import MEANING, NEXT, SCHEMAS, Advice, seen
-from plurivox.actions.advise.seen import HabitsSeen, Looking
+from plurivox.actions.advise.seen import HabitsSeen, Looking, ScoredItems, curve_of, listed, pairs_of
 from plurivox.actions.advise.settings import AdviceSettings, Thresholds
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale_names import Poles

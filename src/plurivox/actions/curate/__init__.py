@@ -15,5 +15,6 @@ CURATE = Lens(
     settings=CurationSettings,
     inputs=(REFERENCE,),
     result="plurivox.actions.curate.result:Curation",
+    tables="plurivox.actions.curate.result:tables",
     kernel="plurivox.kernels.responsiveness:permuted_tables",
 )

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -78,11 +78,8 @@ def check_output(path: str | os.PathLike[str]) -> tuple[Path, Path]:
         raise FileError(f"{target.name!r} must end in {ENDING}", hint=f"Use a name such as pairs{ENDING}.")
     explained = beside(target, ".README.md")
     if explained.is_file() and _MADE not in explained.read_text(encoding="utf-8", errors="replace"):
-        raise FileError(
-            "it exists and was not written by plurivox",
-            source=str(explained),
-            hint="Move it away, or name another output.",
-        )
+        hint = "Move it away, or name another output."
+        raise FileError("it exists and was not written by plurivox", source=str(explained), hint=hint)
     return target, explained
 
 
@@ -115,10 +112,9 @@ def write_curation(
     """
     target, explained = check_output(path)
     listed = _list_to_write(found, target, decisions)
-    rows = found.to_frame()
     texts = {
         explained: explanation(found, target.name, command, version),
-        target: "".join(f"{line}\n" for line in json_lines(rows)),
+        target: "".join(f"{line}\n" for line in json_lines(found.to_frame())),
     }
     if listed is not None:
         table = found.table("decisions")
@@ -185,10 +181,17 @@ def explanation(found: Curation, name: str, command: str = "", version: str = ""
         *_weights(found),
         *_deciding(found, name),
         "## Settings",
-        _table(["setting", "value"], [[key, _value(value)] for key, value in found.settings.items()]),
+        _table(
+            ["setting", "value"],
+            [
+                [key, ", ".join(map(str, value)) if isinstance(value, list) else str(value)]
+                for key, value in found.settings.items()
+            ],
+        ),
     ]
     if command:
-        parts += ["## Command", f"```\n{_fenced(command)}\n```"]
+        fenced = one_line(command).replace("```", "'''")
+        parts += ["## Command", f"```\n{fenced}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -199,20 +202,13 @@ def _fields(found: Curation) -> dict[str, str]:
 
 
 def _groups(found: Curation) -> tuple[list[str], list[list[str]]]:
-    header = [
-        "group",
-        "standing",
-        "MPA",
-        "WRA",
-        "steps of its own",
-        "raters selected",
-        "items scored",
-        "chosen",
-        found.form,
-    ]
+    header = ["group", "standing", "MPA", "WRA", "steps of its own", "raters selected", "items scored", "chosen"]
     rows = [
         [
-            row["group"], row["standing"], _interval(row, "mpa"), _interval(row, "wra"),
+            row["group"], row["standing"], *(
+                written(Value(row[name], row[f"{name}_low"], row[f"{name}_high"]), ".3f [.3f]", none="undefined")
+                for name in ("mpa", "wra")
+            ),
             row["ranges"] or "–", f"{row['n_raters_selected']:,}",
             f"{row['n_items']:,}", f"{row['n_items_chosen']:,}", f"{row['n_written']:,}",
         ]
@@ -221,12 +217,12 @@ def _groups(found: Curation) -> tuple[list[str], list[list[str]]]:
     across = found.to_frame().filter(pl.col("group") == found.settings["across"]).height
     if across:
         rows.append([found.settings["across"], "all agree", "", "", "", "", "", "", f"{across:,}"])
-    return header, rows
+    return [*header, found.form], rows
 
 
 def _weights(found: Curation) -> list[str]:
     settings = found.settings
-    reference, in_pairs = _cell(settings["reference"]), found.form == "pairs"
+    reference = _cell(settings["reference"])
     said = [
         "## Weights",
         f"A group's standing says how its scores relate to {reference}. MPA says whether each higher score also means "
@@ -238,7 +234,7 @@ def _weights(found: Curation) -> list[str]:
         "Everything weighs 1, regardless of standing. If a group has steps of its own, a range of scores over which "
         f"the reference is flat or falls, what lies within that range weighs {settings['range_weight']:g}.",
     ]
-    if in_pairs:
+    if found.form == "pairs":
         across = _cell(settings["across"])
         said.append(
             f"A pair that several groups share is listed once for each of them, and once more as `{across}` if none "
@@ -270,15 +266,6 @@ def _deciding(found: Curation, name: str) -> list[str]:
     ]
 
 
-def _interval(row: dict[str, Any], name: str) -> str:
-    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    return written(Value(value, low, high), ".3f [.3f]", none="undefined")
-
-
-def _value(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 def _table(header: list[str], rows: list[list[str]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
@@ -287,7 +274,3 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 def _cell(text: str) -> str:
     """Return a text from the data that cannot break a line or a table and is not interpreted as HTML."""
     return one_line(text).replace("|", "\\|").replace("<", "&lt;")
-
-
-def _fenced(text: str) -> str:
-    return one_line(text).replace("```", "'''")

@@ -279,12 +279,10 @@ class Decisions:
         table = to_polars(frame)
         for column in ("pair", "decision"):
             if column not in table.columns:
-                raise ColumnError(
-                    f"there is no column '{column}'; it has {few(table.columns) or 'none'}",
-                    source=source,
-                    hint="Fill in the column decision of the list as it was written, and leave its other columns as "
-                    "they are.",
-                )
+                hint = "Fill in the column decision of the list as it was written, and leave its other columns as they "
+                hint += "are."
+                known = few(table.columns) or "none"
+                raise ColumnError(f"there is no column '{column}'; it has {known}", source=source, hint=hint)
         found: dict[str, tuple[str, str]] = {}
         named, decided = (as_text(table[name]).fill_null("").to_list() for name in ("pair", "decision"))
         for row, (pair, text) in enumerate(zip(named, decided, strict=True)):
@@ -311,13 +309,11 @@ class Decisions:
             raise SelectionError(
                 f"pair {unknown[0][0]!r} is decided but is not one of the {len(known)} that these ratings and settings "
                 "list",
-                source=self.source,
-                column="pair",
-                places=[place for _, place in unknown[: InputError.SHOWN]],
+                source=self.source, column="pair", places=[place for _, place in unknown[: InputError.SHOWN]],
                 n_places=len(unknown),
                 hint="Use the ratings, reference and settings that the list was made with, or remove these rows and "
                 "list the pairs again.",
-            )
+            )  # fmt: skip
 
     def of_pair(self, pair: str) -> str:
         """Return the decision on a pair, empty if it is open."""

@@ -10,7 +10,7 @@ import polars as pl
 from plurivox.actions.curate.parts import EXCLUDE, INCLUDE
 from plurivox.base.wording import counted, withheld_sentence
 from plurivox.infer.tables import TableResult
-from plurivox.infer.view import RANGE, Value, written
+from plurivox.infer.view import RANGE, Value, View, columns, written
 from plurivox.lenses.responsiveness.result import BROAD, GRANULAR, IN_LINE, UNKNOWN
 
 
@@ -45,16 +45,30 @@ class Curation(TableResult):
 
     def _said(self) -> list[str]:
         """Return what was made, how groups relate to the reference and what is left to decide, one sentence each."""
-        groups = self.table("groups")
-        said = [self._made(groups)]
-        said += [
-            _distance(row, self.settings)
-            for row in groups.iter_rows(named=True)
-            if row["standing"] not in (IN_LINE, UNKNOWN)
-        ]
-        said += self._to_decide()
-        said += [f"{row['group']}: {row['note']}." for row in groups.iter_rows(named=True) if row["note"]]
-        said += self._unpaired() + self._few_votes()
+        settings, groups = self.settings, self.table("groups").to_dicts()
+        n_groups, noun = sum(row["n_written"] > 0 for row in groups), self.form[:-1]
+        common = self.to_frame().filter(pl.col("group") == settings["across"]).height
+        own = self.to_frame().height - common
+        parts = [f"{counted(own, noun)} from the scores of {counted(n_groups, 'group')}"] if own else []
+        parts += [f"{counted(common, noun)} on which all groups agree"] if common else []
+        said = [f"{' and '.join(parts)}."]
+        said += [_distance(row, settings) for row in groups if row["standing"] not in (IN_LINE, UNKNOWN)]
+        decided = self.table("decisions")["decision"].to_list()
+        if decided:
+            said.append(
+                f"Of {counted(len(decided), 'pair')} listed for a person to judge, {decided.count(INCLUDE):,} are "
+                f"included, {decided.count(EXCLUDE):,} are excluded and {self.n_undecided:,} await a decision; those "
+                "are written and marked as open."
+            )
+        said += [f"{row['group']}: {row['note']}." for row in groups if row["note"]]
+        alone, without = settings["n_prompts_of_one"], settings["n_items_without_prompt"]
+        parts = [f"{counted(alone, 'prompt')} with a single response"] if alone else []
+        parts += [f"{counted(without, 'item')} without prompt or response"] if without else []
+        said += [f"Not in any pair: {' and '.join(parts)}."] if parts else []
+        fewest = self.table("items")["n_votes"].min()
+        if isinstance(fewest, int) and fewest < settings["min_group_size"]:
+            whose = "a single person's answers" if fewest == 1 else f"the scores of as few as {fewest} raters"
+            said.append(f"Some items have {whose} of a group; --min-votes asks for more.")
         counts = (self.settings[name] for name in ("n_withheld", "n_revealing", "min_group_size"))
         said += withheld_sentence(*counts, verb=False)
         said.append(
@@ -62,38 +76,6 @@ class Curation(TableResult):
             "not measure a group's judgement."
         )
         return said
-
-    def _made(self, groups: pl.DataFrame) -> str:
-        n_groups, noun = groups.filter(pl.col("n_written") > 0).height, self.form[:-1]
-        common = self.to_frame().filter(pl.col("group") == self.settings["across"]).height
-        own = self.to_frame().height - common
-        parts = [f"{counted(own, noun)} from the scores of {counted(n_groups, 'group')}"] if own else []
-        parts += [f"{counted(common, noun)} on which all groups agree"] if common else []
-        return f"{' and '.join(parts)}."
-
-    def _few_votes(self) -> list[str]:
-        fewest = self.table("items")["n_votes"].min()
-        if not isinstance(fewest, int) or fewest >= self.settings["min_group_size"]:
-            return []
-        whose = "a single person's answers" if fewest == 1 else f"the scores of as few as {fewest} raters"
-        return [f"Some items have {whose} of a group; --min-votes asks for more."]
-
-    def _unpaired(self) -> list[str]:
-        alone, without = self.settings["n_prompts_of_one"], self.settings["n_items_without_prompt"]
-        parts = [f"{counted(alone, 'prompt')} with a single response"] if alone else []
-        parts += [f"{counted(without, 'item')} without prompt or response"] if without else []
-        return [f"Not in any pair: {' and '.join(parts)}."] if parts else []
-
-    def _to_decide(self) -> list[str]:
-        listed = self.table("decisions")
-        if not listed.height:
-            return []
-        counts = {word: listed.filter(pl.col("decision") == word).height for word in (INCLUDE, EXCLUDE)}
-        return [
-            f"Of {counted(listed.height, 'pair')} listed for a person to judge, {counts[INCLUDE]:,} are included, "
-            f"{counts[EXCLUDE]:,} are excluded and {self.n_undecided:,} await a decision; those are written and "
-            "marked as open."
-        ]
 
 
 def _distance(row: dict[str, Any], settings: dict[str, Any]) -> str:
@@ -119,3 +101,24 @@ def _distance(row: dict[str, Any], settings: dict[str, Any]) -> str:
     return (
         f"{seen}." if row["standing"] != GRANULAR else f"{seen}; no range of scores stands out, so everything weighs 1."
     )
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def tables(found: Curation) -> list[View]:
+    """Return how the groups relate to the reference, and what was made from them."""
+    lines = [
+        [
+            row["group"], row["standing"], row["mpa"], row["wra"], row["ranges"] or None,
+            f"{row['n_raters_selected']:,} of {row['n_raters']:,}", row["n_items"], row["n_written"],
+        ]
+        for row in found.table("groups").iter_rows(named=True)
+    ]  # fmt: skip
+    across = found.settings["across"]
+    common = found.to_frame()["group"].to_list().count(across)
+    if common:
+        lines.append([across, "all agree", "", "", "", "", "", common])
+    header = ["group", "standing", *columns(".2f", ("MPA", "WRA")), "steps of its own", "raters selected"]
+    title = f"{', '.join(found.settings['by'])}, compared with {found.settings['reference']}"
+    return [View(title, [*header, "items scored", found.form], lines)]

@@ -10,4 +10,5 @@ PLAN = Lens(
     settings=PlanSettings,
     csv_tables=("lenses", "groups", "power"),
     result="plurivox.actions.plan.result:Plan",
+    tables="plurivox.actions.plan.result:tables",
 )

@@ -55,7 +55,7 @@ class Facts(NamedTuple):
     """Items on which two groups can be compared."""
 
 
-# Groups --------------------------------------------------------------------------------------------------------------
+# Groups -------------------------------------------------------------------------------------------------------------
 
 
 def facts_of(ratings: Ratings, axes: Sequence[Compared], least: int) -> Facts:
@@ -66,7 +66,15 @@ def facts_of(ratings: Ratings, axes: Sequence[Compared], least: int) -> Facts:
     rows: list[tuple[Any, ...]] = []
     divisible = np.zeros(ratings.n_items, bool)
     for axis in axes:
-        own = _sides_of(axis)
+        n_groups = sum(len(places) for _, places in axis.shown)
+        own = [
+            Sides(
+                each.name, each.groups[g], int(each.sizes[g]),
+                np.select([each.codes < 0, each.codes == g], [OUTSIDE, GROUP], REST).astype(np.int32), n_groups,
+            )
+            for each, places in axis.shown
+            for g in places
+        ]  # fmt: skip
         n_comparable = np.zeros(ratings.n_items, np.int64)
         for one in own:
             by_group = _per_item(ratings, one.codes == GROUP)
@@ -84,19 +92,6 @@ def facts_of(ratings: Ratings, axes: Sequence[Compared], least: int) -> Facts:
     )  # fmt: skip
 
 
-def _sides_of(one: Compared) -> list[Sides]:
-    """Return the groups of an axis that may be shown."""
-    n_groups = sum(len(places) for _, places in one.shown)
-    return [
-        Sides(
-            axis.name, axis.groups[g], int(axis.sizes[g]),
-            np.select([axis.codes < 0, axis.codes == g], [OUTSIDE, GROUP], REST).astype(np.int32), n_groups,
-        )
-        for axis, places in one.shown
-        for g in places
-    ]  # fmt: skip
-
-
 def _per_item(ratings: Ratings, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return how many ratings by some raters each item has."""
     item = ratings.item_codes[chosen[ratings.codes_of_raters]]
@@ -108,35 +103,26 @@ def _group_row(ratings: Ratings, one: Sides, own: NDArray[np.int64]) -> tuple[An
     given = own[own > 0]
     median = float(np.median(given)) if len(given) else 0.0
     shared = int(np.count_nonzero((own > 0) & (rest > 0)))
+    cohesion = GroupAgreement.of(ratings, Grouping.of(ratings, one.codes, 2)).why("gai", GROUP, one.n_raters) or YES
+    tables, values = Responses.of(ratings, one.codes, 2, resolve(ratings, CROWD)).observed()
+    responsiveness = scale = YES
+    if not tables[GROUP].any():
+        responsiveness = undefined.NO_COMMON_ITEM
+    elif math.isnan(values[GROUP, MEASURES.index("mpa")]):
+        responsiveness = "the rest gave the same point to every item"
+    elif np.count_nonzero(tables[GROUP].any(axis=1)) == 1:
+        responsiveness = undefined.ONE_SCORE
+    if not shared:
+        scale = undefined.NO_COMMON_ITEM
+    elif one.n_groups < MODEL_RATERS:
+        scale = f"the axis shows {one.n_groups} groups, but a model needs {MODEL_RATERS}"
     return (
         one.axis, one.group, one.n_raters, int(own.sum()), median, int(np.count_nonzero(own > 1)), shared,
-        _why_no_cohesion(ratings, one), _why_no_responsiveness(ratings, one), _why_no_scale(one, shared), 0,
+        cohesion, responsiveness, scale, 0,
     )  # fmt: skip
 
 
-def _why_no_cohesion(ratings: Ratings, one: Sides) -> str:
-    return GroupAgreement.of(ratings, Grouping.of(ratings, one.codes, 2)).why("gai", GROUP, one.n_raters) or YES
-
-
-def _why_no_responsiveness(ratings: Ratings, one: Sides) -> str:
-    tables, values = Responses.of(ratings, one.codes, 2, resolve(ratings, CROWD)).observed()
-    table = tables[GROUP]
-    if not table.any():
-        return undefined.NO_COMMON_ITEM
-    if math.isnan(values[GROUP, MEASURES.index("mpa")]):
-        return "the rest gave the same point to every item"
-    return undefined.ONE_SCORE if np.count_nonzero(table.any(axis=1)) == 1 else YES
-
-
-def _why_no_scale(one: Sides, shared: int) -> str:
-    if not shared:
-        return undefined.NO_COMMON_ITEM
-    if one.n_groups < MODEL_RATERS:
-        return f"the axis shows {one.n_groups} groups, but a model needs {MODEL_RATERS}"
-    return YES
-
-
-# Lenses --------------------------------------------------------------------------------------------------------------
+# Lenses -------------------------------------------------------------------------------------------------------------
 
 
 def lens_rows(ratings: Ratings, facts: Facts) -> list[tuple[str, ...]]:
@@ -144,10 +130,23 @@ def lens_rows(ratings: Ratings, facts: Facts) -> list[tuple[str, ...]]:
     totals = () if ratings.has_raters else (NO, "the table holds totals, not who rated what", _GIVE_RATERS)
     unpaired = () if facts.n_pairable else (NO, "no item has two ratings", "have at least two raters rate each item")
     apart = totals or unpaired
+    items, text = counted(facts.n_items, "item"), _text_column(ratings)
+    without = "give texts of items with --items, ask models"
+    ask = without if text is None else f"ask models about the column {text!r}"
     found = (
         apart or _groups_say(ratings, facts, "cohesion", "only the agreement of all raters can be measured"),
-        apart or _against_crowd(ratings, facts), totals or _against_trained(facts),
-        totals or _psychometrics(ratings), _soft(facts), _alignment(ratings, facts), _items(ratings, facts),
+        apart or _against_crowd(ratings, facts),
+        totals or (
+            NO, f"there are no ratings of trained raters; {items} could be compared with them",
+            "give ratings of trained raters with --reference",
+        ),
+        totals or _psychometrics(ratings),
+        (
+            NO, f"there are no predictions; {items} with a median of {facts.per_item:g} ratings could score them",
+            "give predicted distributions with plurivox score",
+        ),
+        (NO, f"there are no answers by language models to {items}", f"{ask} with plurivox ask, then plurivox align"),
+        _items(ratings, facts),
     )  # fmt: skip
     return [(lens, *rest) for lens, rest in zip(LENSES, found, strict=True)]
 
@@ -178,11 +177,6 @@ def _against_crowd(ratings: Ratings, facts: Facts) -> _Says:
     return applies, why, following
 
 
-def _against_trained(facts: Facts) -> _Says:
-    words = f"there are no ratings of trained raters; {counted(facts.n_items, 'item')} could be compared with them"
-    return NO, words, "give ratings of trained raters with --reference"
-
-
 def _psychometrics(ratings: Ratings) -> _Says:
     n_raters = len(np.unique(ratings.codes_of_raters))
     share = _share_of_pairs(ratings)
@@ -196,19 +190,6 @@ def _psychometrics(ratings: Ratings) -> _Says:
     if share < 0.5:
         return PARTLY, words, "have raters rate more items in common, or use groups with --by"
     return YES, words, "run plurivox scale"
-
-
-def _soft(facts: Facts) -> _Says:
-    words = f"there are no predictions; {counted(facts.n_items, 'item')} with a median of {facts.per_item:g} ratings"
-    return NO, f"{words} could score them", "give predicted distributions with plurivox score"
-
-
-def _alignment(ratings: Ratings, facts: Facts) -> _Says:
-    words = f"there are no answers by language models to {counted(facts.n_items, 'item')}"
-    text = _text_column(ratings)
-    if text is None:
-        return NO, words, "give texts of items with --items, ask models with plurivox ask, then plurivox align"
-    return NO, words, f"ask models about the column {text!r} with plurivox ask, then plurivox align"
 
 
 def _items(ratings: Ratings, facts: Facts) -> _Says:

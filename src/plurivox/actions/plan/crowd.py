@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,8 +155,8 @@ class Crowd:
         """Return the crowd with the part of variance that gives the wanted alpha."""
 
         def having(part: float) -> Crowd:
-            items, leniency = (part, self.leniency) if name == "items" else (self.items, part)
-            return replace(self, items=items, leniency=leniency)._cut()
+            share: dict[str, Any] = {name: part}
+            return replace(self, **share)._cut()
 
         other = self.leniency if name == "items" else self.items
         if not wanted > 0:
@@ -229,8 +229,8 @@ def _bisected(below: Callable[[float], bool], low: float, high: float) -> float:
     return (low + high) / 2
 
 
-# Simulated studies ----------------------------------------------------------------------------------------------------
-# Simulated studies: who rates what as in a real one, raters like those of :mod:`plurivox.actions.plan.crowd`.
+# Simulated studies ---------------------------------------------------------------------------------------------------
+# Who rates what is as in a real study.
 #
 # A study has a group and its rest, of any size, and any number of items. If raters saw the same items in blocks, or
 # all in one block, a simulated rater sees what a real one saw and is shuffled within the same block; otherwise each
@@ -286,10 +286,6 @@ class Layout:
             whole[ratings.item_codes, ratings.codes_of_raters] = True
             rated = whole[np.ix_(items, who)]
         return cls(given / max(len(items), 1), rated, None if exchange.strata is None else exchange.strata[who])
-
-    def ratings(self, shape: Shape) -> float:
-        """Return about how many ratings a study of a shape has."""
-        return (shape.n_group + shape.n_rest) * shape.n_items * float(self.share.mean())
 
     def cells(
         self, shape: Shape, rng: np.random.Generator

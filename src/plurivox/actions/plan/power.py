@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.actions.plan.crowd import SHUFFLES, Crowd, Floats, Layout, Shape, SimulatedGroup, Studies
+from plurivox.actions.plan.crowd import SHUFFLES, Crowd, Floats, Layout, Shape, Studies
 from plurivox.engine.pool import Running, in_batches
 from plurivox.infer.families import SIGNIFICANT
 
@@ -131,11 +131,15 @@ class PowerFit:
 
     def power(self, shape: Shape, factor: float, threshold: float) -> float:
         """Return how often a study of a shape claims a group whose own variance is this many times the usual one."""
+        from scipy.special import ndtr
+
         features = _features([shape])
         variance = np.maximum(factor * (features @ self.shuffled), 1e-12)
         expected = self.ratio * (self.apart @ [1.0, features[0, 0]]) / np.sqrt(variance)
         spread = _CHANCE + _spread_of(expected, np.array([shape.n_items]), variance) @ self.spread
-        return _share_above(self.residuals, float((threshold - expected[0]) / math.sqrt(spread[0])))
+        needed, kept = float((threshold - expected[0]) / math.sqrt(spread[0])), math.sqrt(1 - _SMOOTH**2)
+        above = ndtr((kept * self.residuals - needed) / _SMOOTH)  # smoothed with a little normal noise
+        return float(np.mean(above)) if len(above) else 0.0
 
 
 _CHANCE = 1.0  # the variance of standard deviations where all labellings are alike
@@ -151,15 +155,7 @@ def _means(values: Floats, each: Sequence[NDArray[np.int64]]) -> Floats:
     return np.array([values[own].mean() if len(own) else np.nan for own in each])
 
 
-def _share_above(values: Floats, needed: float) -> float:
-    """Return the share of values above a number, smoothed with a little normal noise."""
-    from scipy.special import ndtr
-
-    kept = math.sqrt(1 - _SMOOTH**2)
-    return float(np.mean(ndtr((kept * values - needed) / _SMOOTH))) if len(values) else 0.0
-
-
-# Simulations ---------------------------------------------------------------------------------------------------------
+# Simulations --------------------------------------------------------------------------------------------------------
 
 
 def unequal_as(crowd: Crowd, layout: Layout, shape: Shape, variance: float, seed: int, how: Running) -> Crowd:
@@ -187,8 +183,7 @@ def unequal_as(crowd: Crowd, layout: Layout, shape: Shape, variance: float, seed
 def simulated(work: Studies, total: int, how: Running) -> Floats:
     """Return what simulated studies show, with a given number of each shape."""
     made = in_batches(work, total * len(work.shapes), how, batch=_BATCH)
-    found: list[SimulatedGroup] = [study for some in made for study in some]
-    return np.array(found)
+    return np.array([study for some in made for study in some])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,11 +198,11 @@ class Powers:
         """Fit simulations; ``largest`` is the largest deviation of each shuffle of the real study."""
         rounds = np.arange(len(seen)) // len(shapes) % BATCHES
         shuffles = np.arange(len(largest)) % BATCHES
-        fits, thresholds = [PowerFit.of(shapes, seen)], [_threshold(largest)]
-        for batch in range(BATCHES if len(seen) >= 3 * BATCHES * len(shapes) else 0):  # otherwise too few to estimate
-            fits.append(PowerFit.of(shapes, seen[rounds != batch]))
-            thresholds.append(_threshold(largest[shuffles != batch]))
-        return cls(tuple(fits), tuple(thresholds))
+        n_batches = BATCHES if len(seen) >= 3 * BATCHES * len(shapes) else 0  # otherwise too few to estimate
+        each = [(seen, largest), *((seen[rounds != at], largest[shuffles != at]) for at in range(n_batches))]
+        # A threshold is what the largest deviation of a shuffle rarely exceeds; a value beyond it is claimed.
+        thresholds = tuple(float(np.quantile(own, 1 - SIGNIFICANT)) for _, own in each)
+        return cls(tuple(PowerFit.of(shapes, own) for own, _ in each), thresholds)
 
     def power(self, shape: Shape, factors: Floats) -> tuple[float, float, float]:
         """Return the power of a study of a shape with its 95 % Monte Carlo interval."""
@@ -215,7 +210,10 @@ class Powers:
             fit.power(shape, factor, threshold)
             for fit, factor, threshold in zip(self.fits, factors.tolist(), self.thresholds, strict=True)
         ]
-        error = _jackknifed(np.array(found[1:])) if len(found) > 1 else 0.5
+        error = 0.5
+        if n := len(found) - 1:  # the jackknife over parts of the simulations
+            without = np.array(found[1:])
+            error = math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
         return found[0], max(found[0] - 1.96 * error, 0.0), min(found[0] + 1.96 * error, 1.0)
 
     def value(self, shape: Shape, factors: Floats) -> float:
@@ -225,14 +223,3 @@ class Powers:
     def factors(self, shape: Shape, variance: float) -> Floats:
         """Return a group's variance as a multiple of the usual one, by each fit."""
         return np.array([variance / max(fit.null_variance(shape), 1e-12) for fit in self.fits])
-
-
-def _threshold(largest: Floats) -> float:
-    """Return the threshold that the largest deviation of a shuffle rarely exceeds; a value beyond it is claimed."""
-    return float(np.quantile(largest, 1 - SIGNIFICANT))
-
-
-def _jackknifed(without: Floats) -> float:
-    """Return the standard error of a value from its values with each part left out."""
-    n = len(without)
-    return math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -56,9 +56,7 @@ from plurivox.lenses.cohesion.sums import place_of
 from plurivox.statistics.checks import level_of, usual_level
 from plurivox.statistics.registry import of_role, with_trait
 
-# Where the groups of a real study stand -------------------------------------------------------------------------------
-# Where the groups of a real study stand: what a call of cohesion would compare them with, and how their GAI varies.
-
+# Where the groups of a real study stand ------------------------------------------------------------------------------
 MOST_SHUFFLED = 500_000
 """The most ratings that are shuffled; for a larger study, those of some items drawn at random."""
 NOBODY = "there are no other raters to compare it with"
@@ -144,7 +142,7 @@ def fewer_items(ratings: Ratings, most: int, seed: int) -> Ratings:
     return with_items(ratings, chosen)
 
 
-# A sample that simulated studies are like -----------------------------------------------------------------------------
+# A sample that simulated studies are like ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,9 +209,7 @@ def _fewer_raters(ratings: Ratings, exchange: Exchange, seed: int) -> Ratings:
     return ratings_of(ratings, raters=kept)
 
 
-# What a group needs for a study to claim it often enough --------------------------------------------------------------
-# What a group needs for a study to claim it often enough: more raters, more items, or a larger study.
-
+# What a group needs for a study to claim it often enough -------------------------------------------------------------
 _STEPS = 30
 
 
@@ -251,25 +247,6 @@ class Need:
     everyone: Reached | None = None
 
 
-Way = Callable[[Shape, float], Shape]
-
-
-def _more_raters(now: Shape, times: float) -> Shape:
-    return now._replace(n_group=math.ceil(now.n_group * times))
-
-
-def _more_items(now: Shape, times: float) -> Shape:
-    return now._replace(n_items=math.ceil(now.n_items * times))
-
-
-def _more_of_all(now: Shape, times: float) -> Shape:
-    return now._replace(n_group=math.ceil(now.n_group * times), n_rest=math.ceil(now.n_rest * times))
-
-
-def _more_of_all_and_items(now: Shape, times: float) -> Shape:
-    return _more_items(_more_of_all(now, times), times)
-
-
 def need_of(standing: PilotStanding, now: Shape, powers: Powers, wanted: float) -> Need:
     """Find what a group needs.
 
@@ -280,33 +257,34 @@ def need_of(standing: PilotStanding, now: Shape, powers: Powers, wanted: float) 
     def reached(shape: Shape) -> Reached:
         return Reached(shape, *powers.power(shape, factors))
 
-    def smallest(way: Way) -> Reached:
+    def smallest(*growing: str) -> Reached:
+        """Return the smallest study that is enough, or the largest, where only some of its sizes grow."""
+
+        def larger(times: float) -> Shape:
+            return now._replace(**{name: math.ceil(getattr(now, name) * times) for name in growing})
+
         low, high = 1.0, float(MOST_TIMES)
-        if powers.value(way(now, high), factors) >= wanted:
+        if powers.value(larger(high), factors) >= wanted:
             for _ in range(_STEPS):
                 middle = math.sqrt(low * high)
-                enough = powers.value(way(now, middle), factors) >= wanted
+                enough = powers.value(larger(middle), factors) >= wanted
                 low, high = (low, middle) if enough else (middle, high)
-        return reached(way(now, high))
+        return reached(larger(high))
 
     present = reached(now)
     if present.power >= wanted:
         return Need(standing, present)
-    raters, items = smallest(_more_raters), smallest(_more_items)
+    raters, items = smallest("n_group"), smallest("n_items")
     if max(raters.power, items.power) >= wanted:
         return Need(standing, present, raters, items)
-    everyone = smallest(_more_of_all)
-    return Need(
-        standing, present, raters, items, everyone if everyone.power >= wanted else smallest(_more_of_all_and_items)
-    )
+    everyone = smallest("n_group", "n_rest")
+    return Need(standing, present, raters, items, everyone if everyone.power >= wanted else smallest(*Shape._fields))
 
 
-# The call -------------------------------------------------------------------------------------------------------------
+# The call ------------------------------------------------------------------------------------------------------------
 
 FEWEST_VALUES, MOST_VALUES = 2, 20
 """Attributes with fewer or more values are not used as axes unless requested."""
-
-_Cells = tuple[Any, ...]
 
 
 @keywords(PlanSettings)
@@ -346,12 +324,13 @@ def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
     axes = compared(ratings, by, overlapping, settings.min_group_size) if ratings.has_raters else []
     facts = facts_of(ratings, axes, settings.min_group_size)
     needs = _needs(ratings, axes, settings, how) if settings.simulations and facts.sides else []
-    tables = (
-        _table("lenses", lens_rows(ratings, facts)), Table("groups", facts.groups),
-        _table("power", [_row(need, settings.power) for need in needs]),
-    )  # fmt: skip
+    rows: dict[str, Any] = {
+        "lenses": lens_rows(ratings, facts), "groups": facts.groups,
+        "power": [_row(need, settings.power) for need in needs],
+    }  # fmt: skip
+    tables = [Table(name, pl.DataFrame(own, schema=SCHEMAS[name], orient="row")) for name, own in rows.items()]
     named = [list(one.axis.attributes) for one in axes]
-    return Plan(tables, {**settings.as_dict(), "by": named, "several": overlapping, "left_out": left_out})
+    return Plan(tuple(tables), {**settings.as_dict(), "by": named, "several": overlapping, "left_out": left_out})
 
 
 def _default_axes(ratings: Ratings, several: Mapping[str, str]) -> tuple[list[By], dict[str, int]]:
@@ -369,11 +348,7 @@ def _default_axes(ratings: Ratings, several: Mapping[str, str]) -> tuple[list[By
     return axes, left_out
 
 
-def _table(name: str, rows: Sequence[tuple[Any, ...]]) -> Table:
-    return Table(name, pl.DataFrame(list(rows), schema=SCHEMAS[name], orient="row"))
-
-
-# Power ---------------------------------------------------------------------------------------------------------------
+# Power --------------------------------------------------------------------------------------------------------------
 
 
 def _needs(ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, how: Running) -> list[Need]:
@@ -387,7 +362,13 @@ def _needs(ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, how:
         return [Need(one) for one in standings]
     sizes = [(one.shape.n_group, one.shape.n_rest) for one in open_to]
     pilot = Pilot.of(some, exchange, sizes, asked)
-    why = _impossible(pilot.crowd, asked.gai)
+    why = ""
+    if math.isnan(pilot.crowd.agreement):
+        why = "the agreement of raters is undefined"
+    elif pilot.crowd.agreement <= 0:
+        why = "raters agree no more than by chance, so GAI is undefined"
+    elif pilot.crowd.gai(WIDEST_VIEW) < asked.gai:
+        why = f"a GAI of {asked.gai:g} is outside the range that can be simulated"
     if why:
         return [Need(one if one.why_not else one._replace(why_not=why)) for one in standings]
     learning, simulating = how.doing("learning how raters differ"), how.doing("simulating studies")
@@ -401,18 +382,7 @@ def _needs(ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, how:
     ]
 
 
-def _impossible(crowd: Crowd, gai: float) -> str:
-    """Say why no group can be claimed to have the GAI, if that is so."""
-    if math.isnan(crowd.agreement):
-        return "the agreement of raters is undefined"
-    if crowd.agreement <= 0:
-        return "raters agree no more than by chance, so GAI is undefined"
-    if crowd.gai(WIDEST_VIEW) < gai:
-        return f"a GAI of {gai:g} is outside the range that can be simulated"
-    return ""
-
-
-def _row(need: Need, wanted: float) -> _Cells:
+def _row(need: Need, wanted: float) -> tuple[Any, ...]:
     """Return the row of a group."""
     one, now = need.standing, need.now
     if now is None:

@@ -43,5 +43,6 @@ SELECT = Lens(
     every_attribute=True,
     csv_tables=("chosen", "groups", "candidates", "fairness", "look_at", "alarms"),
     result="plurivox.actions.select.result:Selection",
+    tables="plurivox.actions.select.result:tables",
     kernel="plurivox.kernels.responsiveness:rater_draws",
 )

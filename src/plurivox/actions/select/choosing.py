@@ -138,17 +138,13 @@ def _tie_notes(chosen: list[JudgedRater], others: list[JudgedRater], tied: froze
     if not left:
         return {one.rater: f"tied with {counted(len(taken) - 1, 'other')}, also chosen" for one in taken}
     most, fewest = left[0].n_ratings, taken[-1].n_ratings
-    with_left, with_taken = (f"tied with {counted(len(part), 'other')}" for part in (left, taken))
     notes = {}
-    for one in taken:
-        notes[one.rater] = f"{with_left}, not chosen; {_decided(clearly=one.n_ratings > most)}"
-    for one in left:
-        notes[one.rater] = f"{with_taken}, chosen; {_decided(clearly=one.n_ratings < fewest)}"
+    for one in (*taken, *left):
+        others, end = (left, "not chosen") if one in taken else (taken, "chosen")
+        clearly = one.n_ratings > most if one in taken else one.n_ratings < fewest
+        decided = "the number of ratings decided" if clearly else "the seed decided"
+        notes[one.rater] = f"tied with {counted(len(others), 'other')}, {end}; {decided}"
     return notes
-
-
-def _decided(*, clearly: bool) -> str:
-    return "the number of ratings decided" if clearly else "the seed decided"
 
 
 def places(
@@ -162,7 +158,7 @@ def places(
     return dict(zip(groups, shared_out(keep, sizes, eligible, least=1), strict=True))
 
 
-# What each rater of a group is judged by ------------------------------------------------------------------------------
+# What each rater of a group is judged by -----------------------------------------------------------------------------
 # What each rater of a group is judged by: trained raters, the others of the same group, or another reference.
 
 LEAST_SPREAD = 4
@@ -185,10 +181,15 @@ class CandidateGroup(NamedTuple):
         return self.axis, self.name
 
 
+def names_of(ratings: Ratings) -> list[str]:
+    """Return the name of each rater."""
+    alone = Axis.of(ratings, "rater")
+    return [alone.groups[code] for code in alone.codes.tolist()]
+
+
 def groups_of(ratings: Ratings, axes: Sequence[Compared]) -> list[CandidateGroup]:
     """Return the groups that may be shown with their raters."""
-    alone = Axis.of(ratings, "rater")
-    names = [alone.groups[code] for code in alone.codes.tolist()]
+    names = names_of(ratings)
     return [
         CandidateGroup(
             axis.name, axis.groups[g], [names[rater] for rater in np.flatnonzero(axis.codes == g).tolist()],
@@ -212,31 +213,34 @@ def judge(
     how: Running, exchange: Exchange,
 ) -> Judgement:  # fmt: skip
     """Judge every rater: once for all groups, or in each of their groups by its other raters."""
-    adjusted = settings.within is not None
+    shared = ("threshold", "bootstrap", "seed", "min_group_size")
+
+    def judged(
+        part: Ratings, against: ReferenceLike, exchange: Exchange
+    ) -> tuple[dict[str, JudgedRater], dict[str, Any]]:
+        """Return every rater of some ratings as judged there, and what is known about the reference."""
+        found = responsiveness(
+            part, against, "rater", permutations=0, threads=how.threads, executor=how.executor, within=None,
+            interval="bootstrap" if settings.bootstrap else "none", progress=how.progress,
+            **{name: getattr(settings, name) for name in shared},
+        )  # fmt: skip
+        known = found.settings["reference"]
+        if reference == OWN_GROUP:
+            name = "the other raters of their own group"
+            known = {"kind": OWN_GROUP, "name": name, "boundaries": known["boundaries"]}
+        raters = _judged(found.rows, {**settings.as_dict(), "reference": known})
+        return _beside_peers(part, raters, exchange, adjusted=settings.within is not None), known
+
     if reference != OWN_GROUP:
-        rows, known = _measured(ratings, reference, settings, how)
-        judged = _beside_peers(
-            ratings, _judged(rows, {**settings.as_dict(), "reference": known}), exchange, adjusted=adjusted
-        )
-        return Judgement({one.key: [judged[rater] for rater in one.raters] for one in groups}, known)
+        every, known = judged(ratings, reference, exchange)
+        return Judgement({one.key: [every[rater] for rater in one.raters] for one in groups}, known)
     found, known = {}, {}
     for one in groups:
-        part = only(ratings, one.members)
-        rows, described = _measured(part, "crowd", settings, how)
-        known = {
-            "kind": OWN_GROUP, "name": "the other raters of their own group", "boundaries": described["boundaries"],
-        }  # fmt: skip
+        part = without_others(ratings_of(ratings, raters=one.members), raters=one.members)
         within = replace(exchange, strata=None if exchange.strata is None else exchange.strata[one.members])
-        judged = _beside_peers(
-            part, _judged(rows, {**settings.as_dict(), "reference": known}), within, adjusted=adjusted
-        )
-        found[one.key] = [judged[rater] for rater in one.raters]
+        own, known = judged(part, "crowd", within)
+        found[one.key] = [own[rater] for rater in one.raters]
     return Judgement(found, known)
-
-
-def only(ratings: Ratings, raters: NDArray[np.bool_]) -> Ratings:
-    """Return the ratings of the same items by some raters."""
-    return without_others(ratings_of(ratings, raters=raters), raters=raters)
 
 
 def others_per_item(ratings: Ratings, members: NDArray[np.bool_]) -> float:
@@ -244,19 +248,6 @@ def others_per_item(ratings: Ratings, members: NDArray[np.bool_]) -> float:
     items = ratings.item_codes[members[ratings.codes_of_raters]]
     n = np.bincount(items, minlength=1)[items]
     return float(n.mean() - 1) if len(n) else 0.0
-
-
-def _measured(
-    ratings: Ratings, reference: ReferenceLike, settings: SelectionSettings, how: Running
-) -> tuple[Iterable[Row], dict[str, Any]]:
-    """Return the responsiveness of every rater, and what is known about the reference."""
-    shared = ("threshold", "bootstrap", "seed", "min_group_size")
-    found = responsiveness(
-        ratings, reference, "rater", permutations=0, threads=how.threads, executor=how.executor, within=None,
-        interval="bootstrap" if settings.bootstrap else "none", progress=how.progress,
-        **{name: getattr(settings, name) for name in shared},
-    )  # fmt: skip
-    return found.rows, found.settings["reference"]
 
 
 def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, JudgedRater]:
@@ -296,8 +287,7 @@ def _beside_peers(
     within the block. Without blocks, bounds are adjusted for the items, unless all are to be compared with all; raters
     not linked by common items also form blocks.
     """
-    alone = Axis.of(ratings, "rater")
-    place = {alone.groups[code]: rater for rater, code in enumerate(alone.codes.tolist())}
+    place = {name: rater for rater, name in enumerate(names_of(ratings))}
     strata = exchange.strata
     if exchange.kind == "all" and adjusted:
         eased = _eased(ratings, judged, place, exchange)

@@ -241,7 +241,7 @@ def _gold(ratings: Ratings, reference: Reference) -> SignValues:
     return SignValues(GOLD, found, np.log((1 - found + EDGE) / (found + EDGE)))
 
 
-# Tables --------------------------------------------------------------------------------------------------------------
+# Tables -------------------------------------------------------------------------------------------------------------
 
 
 def listed_rows(signs: Sequence[Sign], names: Sequence[str], may: NDArray[np.bool_]) -> list[tuple[Any, ...]]:
@@ -270,7 +270,9 @@ def alarm_rows(signs: Sequence[Sign], groups: Sequence[CandidateGroup]) -> list[
     for one in groups:
         shown = np.logical_or.reduce([other.members for other in groups if other.axis == one.axis])
         for sign in signs:
-            own, rest = (_low(sign, who) for who in (one.members, shown & ~one.members))
+            each = [sign.p[who & np.isfinite(sign.p)] for who in (one.members, shown & ~one.members)]
+            low = [int(np.count_nonzero(p <= SIGNIFICANT)) for p in each]
+            own, rest = ((n, len(p) - n) for n, p in zip(low, each, strict=True))  # with p ≤ .05, and with more
             n_listed = int(np.count_nonzero(sign.listed & one.members))
             known = sum(own) and sum(rest)
             p = float(fisher_exact([own, rest], "greater").pvalue) if known else math.nan
@@ -281,27 +283,17 @@ def alarm_rows(signs: Sequence[Sign], groups: Sequence[CandidateGroup]) -> list[
     return [(*row, value) for row, value in zip(rows, adjusted, strict=True)]
 
 
-def _low(sign: Sign, who: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return how many of some raters have p ≤ .05, and how many have more."""
-    own = sign.p[who & np.isfinite(sign.p)]
-    n = int(np.count_nonzero(own <= SIGNIFICANT))
-    return n, len(own) - n
-
-
 def not_looked_for(signs: Sequence[Sign], given: Mapping[str, bool]) -> dict[str, str]:
     """Return what could not be looked for, and why."""
     done = {one.kind for one in signs}
     peers = f"{LEAST_PEERS} others to be compared with"
     reasons = {
         CONSTANT: f"no rater has {LEAST} ratings and {peers}",
-        STRAIGHT: f"no rater has {LEAST} ratings and {peers}"
-        if given["order"]
-        else "the order of the answers is not known",
-        FAST: f"no rater has {LEAST} known times and {peers}"
-        if given["seconds"]
-        else "it is not known how long answers took",
-        GOLD: "there are too few items of either side that at least two trained raters judge alike"
-        if given["gold"]
-        else "there is no reference by trained raters with safe and unsafe",
+        STRAIGHT: f"no rater has {LEAST} ratings and {peers}",
+        FAST: f"no rater has {LEAST} known times and {peers}",
+        GOLD: "there are too few items of either side that at least two trained raters judge alike",
     }
+    reasons |= {} if given["order"] else {STRAIGHT: "the order of the answers is not known"}
+    reasons |= {} if given["seconds"] else {FAST: "it is not known how long answers took"}
+    reasons |= {} if given["gold"] else {GOLD: "there is no reference by trained raters with safe and unsafe"}
     return {kind: reasons[kind] for kind in KINDS if kind not in done}

@@ -12,6 +12,7 @@ from plurivox.actions.select.settings import OWN_GROUP as OWN_GROUP
 from plurivox.base.wording import are, counted, listed, named, withheld_sentence, without_value
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.tables import TableResult
+from plurivox.infer.view import RANGE, SIZES, Column, Value, View, columns, written
 from plurivox.statistics.registry import LABELS
 
 FEW = 5
@@ -26,39 +27,28 @@ VALUES = {
     "hm": pl.Float64, "n_ratings": pl.Int64,
 }  # fmt: skip
 """The columns with what is known about a rater."""
+_GROUP = {"axis": pl.String, "group": pl.String}
 SCHEMAS: dict[str, dict[str, Any]] = {
-    "chosen": {
-        "axis": pl.String, "group": pl.String, "rank": pl.Int64, "rater": pl.String, **VALUES, "tied": pl.Boolean,
-        "note": pl.String,
-    },
-    "groups": {
-        "axis": pl.String, "group": pl.String, "n_raters": pl.Int64, "n_eligible": pl.Int64, "n_too_few": pl.Int64,
-        "n_undefined": pl.Int64, "n_asked": pl.Int64, "n_chosen": pl.Int64, "others_per_item": pl.Float64,
-        "note": pl.String,
-    },
-    "candidates": {
-        "axis": pl.String, "group": pl.String, "rank": pl.Int64, "rater": pl.String, **VALUES,
-        "eligible": pl.Boolean, "chosen": pl.Boolean, "tied": pl.Boolean, "note": pl.String,
-    },
-    "fairness": {
-        "axis": pl.String, "group": pl.String, "n_raters": pl.Int64, "n_eligible": pl.Int64, "n_chosen": pl.Int64,
-        "share_raters": pl.Float64, "share_eligible": pl.Float64, "share_chosen": pl.Float64, "rate": pl.Float64,
-        "rate_ratio": pl.Float64, "eligible_ratio": pl.Float64, "eligible_ratio_low": pl.Float64,
-        "eligible_ratio_high": pl.Float64, "kept": pl.Float64, "kept_low": pl.Float64, "kept_high": pl.Float64,
-        "n_items": pl.Int64, "mean_score": pl.Float64, "mean_chosen": pl.Float64, "hard_eligible": pl.Float64,
-        "hard_chosen": pl.Float64, "note": pl.String,
-    },
-    "look_at": {
-        "rater": pl.String, "sign": pl.String, "value": pl.Float64, "z": pl.Float64, "p_value": pl.Float64,
-        "p_adjusted": pl.Float64, "n_peers": pl.Int64, "note": pl.String,
-    },
+    "chosen": {**_GROUP, "rank": pl.Int64, "rater": pl.String, **VALUES, "tied": pl.Boolean, "note": pl.String},
+    "groups": _GROUP
+    | dict.fromkeys(("n_raters", "n_eligible", "n_too_few", "n_undefined", "n_asked", "n_chosen"), pl.Int64)
+    | {"others_per_item": pl.Float64, "note": pl.String},
+    "candidates": {**_GROUP, "rank": pl.Int64, "rater": pl.String, **VALUES}
+    | dict.fromkeys(("eligible", "chosen", "tied"), pl.Boolean) | {"note": pl.String},
+    "fairness": _GROUP | dict.fromkeys(("n_raters", "n_eligible", "n_chosen"), pl.Int64)
+    | dict.fromkeys(
+        ("share_raters", "share_eligible", "share_chosen", "rate", "rate_ratio", "eligible_ratio", "eligible_ratio_low",
+         "eligible_ratio_high", "kept", "kept_low", "kept_high"), pl.Float64,
+    )
+    | {"n_items": pl.Int64} | dict.fromkeys(("mean_score", "mean_chosen", "hard_eligible", "hard_chosen"), pl.Float64)
+    | {"note": pl.String},
+    "look_at": {"rater": pl.String, "sign": pl.String}
+    | dict.fromkeys(("value", "z", "p_value", "p_adjusted"), pl.Float64) | {"n_peers": pl.Int64, "note": pl.String},
     "raters": {"rater": pl.String, "shown": pl.String},
-    "alarms": {
-        "axis": pl.String, "group": pl.String, "sign": pl.String, "n_raters": pl.Int64, "n_listed": pl.Int64,
-        "share_listed": pl.Float64, "share_by_chance": pl.Float64, "share_low": pl.Float64,
-        "share_low_others": pl.Float64, "p_value": pl.Float64,
-        "p_adjusted": pl.Float64,
-    },
+    "alarms": {**_GROUP, "sign": pl.String, "n_raters": pl.Int64, "n_listed": pl.Int64}
+    | dict.fromkeys(
+        ("share_listed", "share_by_chance", "share_low", "share_low_others", "p_value", "p_adjusted"), pl.Float64
+    ),
 }  # fmt: skip
 """The tables and their columns."""
 
@@ -111,53 +101,35 @@ class Selection(TableResult):
 
     def _said(self) -> list[str]:
         """Return who is chosen and how, which groups have nobody and why, ties, and how to read the result."""
+        kind, name = (self.settings["reference"][key] for key in ("kind", "name"))
+        closing = f"A lower value means further from {name}, which has its own view; it does not make anybody's rating "
+        if kind == OWN_GROUP:
+            closing = "A lower value means further from others of the same group; it does not make anybody's rating "
         return [
-            *self._overall(),
-            *self._without(),
-            *self._ties(),
-            *self._not_eligible(),
-            *self._in_no_group(),
-            *self._few_others(),
-            *self._keeps(),
-            *self._batches(),
-            *self._to_look_at(),
-            *self._alarms(),
-            "Raters chosen for a high value tend to have a lower one in new ratings.",
-            self._closing(),
-        ]
+            *self._chosen(), *self._without(), *self._not_eligible(), *self._keeps(), *self._to_look_at(),
+            "Raters chosen for a high value tend to have a lower one in new ratings.", f"{closing}wrong.",
+        ]  # fmt: skip
 
-    def _closing(self) -> str:
-        if self.settings["reference"]["kind"] == OWN_GROUP:
-            return "A lower value means further from others of the same group; it does not make anybody's rating wrong."
-        return (
-            f"A lower value means further from {self.settings['reference']['name']}, which has its own view; it does "
-            "not make anybody's rating wrong."
-        )
-
-    def _overall(self) -> list[str]:
+    def _chosen(self) -> list[str]:
+        settings, groups = self.settings, self._groups
         chosen = self.to_frame().filter(pl.col("rater").is_not_null())
-        n_raters, n_groups = chosen["rater"].n_unique(), self._groups.height
-        n_served = self._groups.filter(pl.col("n_chosen") > 0).height
-        order = "the lower end of its 95 % interval" if self.settings["order"] == "lower" else "the value itself"
-        order += peers(self.settings)
+        n_raters, n_served = chosen["rater"].n_unique(), groups.filter(pl.col("n_chosen") > 0).height
+        order = "the lower end of its 95 % interval" if settings["order"] == "lower" else "the value itself"
+        how_many = f"up to {settings['per_group']:,} from each group"
+        if settings["keep"] is not None:
+            how_many = f"{settings['keep']:,} in total, from each group in proportion to its raters"
         found = [
-            f"{counted(n_raters, 'rater')} from {n_served:,} of {counted(n_groups, 'group')} {are(n_raters)} "
-            f"chosen by {self._name} against {self.settings['reference']['name']}, in the order of {order}, "
-            f"{self._how_many()}."
+            f"{counted(n_raters, 'rater')} from {n_served:,} of {counted(groups.height, 'group')} {are(n_raters)} "
+            f"chosen by {self._name} against {settings['reference']['name']}, in the order of {order}"
+            f"{peers(settings)}, {how_many}."
         ]
         repeated = chosen["rater"].value_counts().filter(pl.col("count") > 1).height
         if repeated:
             found.append(f"{counted(repeated, 'rater')} {are(repeated)} chosen in several groups.")
         return found
 
-    def _how_many(self) -> str:
-        keep = self.settings["keep"]
-        if keep is None:
-            return f"up to {self.settings['per_group']:,} from each group"
-        return f"{keep:,} in total, from each group in proportion to its raters"
-
     def _without(self) -> list[str]:
-        """Return the groups from which nobody, or fewer than requested, could be chosen."""
+        """Return the groups from which nobody, fewer than requested, or not all who are tied could be chosen."""
         empty = self._groups.filter(pl.col("n_chosen") == 0)
         found = [
             f"Nobody is chosen from {group} ({axis}): {note}."
@@ -172,62 +144,47 @@ class Selection(TableResult):
         keep, n_chosen = self.settings["keep"], int(self._groups["n_chosen"].sum())
         if keep is not None and n_chosen < keep:
             found.append(f"Only {n_chosen:,} of the {keep:,} places could be filled; no more raters are eligible.")
+        left_out = self.table("candidates").filter("tied", ~pl.col("chosen"))
+        if left_out.height:
+            found.append(
+                f"The last place is a tie in {_places(left_out)}: more ratings come first, then an order drawn by the "
+                "seed; the table candidates marks all who are tied."
+            )
         return found
 
-    def _ties(self) -> list[str]:
-        """Return the groups in which not all tied raters could be chosen."""
-        left_out = self.table("candidates").filter("tied", ~pl.col("chosen"))
-        if left_out.is_empty():
-            return []
-        return [
-            f"The last place is a tie in {_places(left_out)}: more ratings come first, then an order drawn by the "
-            "seed; the table candidates marks all who are tied."
-        ]
-
     def _not_eligible(self) -> list[str]:
+        """Return who is not eligible, in no group, or compared with hardly anybody."""
         least, found = self.settings["min_ratings"], []
+        own = self.settings["reference"]["kind"] == OWN_GROUP
         others = self.table("candidates").filter(~pl.col("eligible"))
         n_few = others.filter(pl.col("n_ratings") < least)["rater"].n_unique()
         n_undefined = others.filter(pl.col("n_ratings") >= least)["rater"].n_unique()
         if n_few:
-            own = self.settings["reference"]["kind"] == OWN_GROUP
             what = f"{least:,} ratings of items that {'others of the group rated' if own else 'have a reference'}"
             found.append(f"{counted(n_few, 'rater')} {are(n_few)} not eligible yet, having fewer than {what}.")
         if n_undefined:
             what = ordering(self.settings)
             found.append(f"{counted(n_undefined, 'rater')} {are(n_undefined)} not eligible, having no defined {what}.")
+        n_withheld, n_revealing = (sum(self.settings[name].values()) for name in ("withheld", "revealing"))
+        found += without_value(self.settings["outside"])
+        found += withheld_sentence(n_withheld, n_revealing, self.settings["min_group_size"])
+        few = self._groups.filter(pl.col("others_per_item") < LEAST_OTHERS, pl.col("n_chosen") > 0)
+        if own and few.height:
+            found.append(
+                f"On average, fewer than {LEAST_OTHERS} others of the group rated an item in {_places(few)}: the "
+                "group's own view is hardly known there, and the order depends much on chance. A reference by trained "
+                "raters helps."
+            )
         return found
 
-    def _in_no_group(self) -> list[str]:
-        n_withheld = sum(self.settings["withheld"].values())
-        n_revealing = sum(self.settings["revealing"].values())
-        said = withheld_sentence(n_withheld, n_revealing, self.settings["min_group_size"])
-        return [*without_value(self.settings["outside"]), *said]
-
-    def _few_others(self) -> list[str]:
-        """Return the groups in which hardly anybody rated the same items, if raters are compared with their own."""
-        if self.settings["reference"]["kind"] != OWN_GROUP:
-            return []
-        few = self._groups.filter(pl.col("others_per_item") < LEAST_OTHERS, pl.col("n_chosen") > 0)
-        if few.is_empty():
-            return []
-        return [
-            f"On average, fewer than {LEAST_OTHERS} others of the group rated an item in {_places(few)}: the group's "
-            "own view is hardly known there, and the order depends much on chance. A reference by trained raters "
-            "helps."
-        ]
-
     def _keeps(self) -> list[str]:
-        """Return how much of their groups' views the chosen keep."""
+        """Return how much of their groups' views the chosen keep, and whether they had harder batches."""
         rows = self.table("fairness").filter(pl.col("kept").is_not_nan()).sort("kept", maintain_order=True)
+        first = rows.select("axis", "group", "kept", "kept_low", "kept_high", "n_items").head(FEW)
         found = [
             f"The chosen of {named(axis, group)} keep {share:.0%} [{low:.0%}, {high:.0%}] of its deviation from the "
             f"others on {counted(n, 'item')}."
-            for axis, group, share, low, high, n in rows.select(
-                "axis", "group", "kept", "kept_low", "kept_high", "n_items"
-            )
-            .head(FEW)
-            .iter_rows()
+            for axis, group, share, low, high, n in first.iter_rows()
         ]
         if rows.height > FEW:
             n = rows.height - FEW
@@ -245,22 +202,20 @@ class Selection(TableResult):
                 f"For {counted(n, 'group')}, the deviation from the others cannot be distinguished from noise, so how "
                 "much is kept cannot be measured."
             )
+        rows = self.table("fairness").drop_nulls("hard_eligible").filter(pl.col("n_chosen") > 0)
+        if rows.height:
+            eligible, chosen = (
+                float((rows[f"hard_{name}"] * rows[f"n_{name}"]).sum()) / max(int(rows[f"n_{name}"].sum()), 1)
+                for name in ("eligible", "chosen")
+            )
+            found.append(
+                f"{chosen:.0%} of the chosen had a harder batch of items, and {eligible:.0%} of the eligible; each "
+                "batch has its share of the places."
+            )
         return found
 
-    def _batches(self) -> list[str]:
-        rows = self.table("fairness").drop_nulls("hard_eligible").filter(pl.col("n_chosen") > 0)
-        if rows.is_empty():
-            return []
-        n = int(rows["n_chosen"].sum())
-        eligible = float((rows["hard_eligible"] * rows["n_eligible"]).sum()) / max(int(rows["n_eligible"].sum()), 1)
-        chosen = float((rows["hard_chosen"] * rows["n_chosen"]).sum()) / max(n, 1)
-        return [
-            f"{chosen:.0%} of the chosen had a harder batch of items, and {eligible:.0%} of the eligible; each batch "
-            "has its share of the places."
-        ]
-
     def _to_look_at(self) -> list[str]:
-        """Return how many raters are worth a look, and what for."""
+        """Return how many raters are worth a look, what for, and the groups in which more are than in others."""
         listed_ones = self.table("look_at")
         looked, missing = self.settings["looked_for"], self.settings["not_looked_for"]
         found = []
@@ -270,8 +225,7 @@ class Selection(TableResult):
             what = listed(f"{sign} ({count:,})" for sign, count in counts)
             found.append(
                 f"{counted(n, 'rater')} {are(n)} worth a look for {what}, compared with raters of the same items (p ≤ "
-                ".05, "
-                "corrected over raters by Benjamini and Hochberg); the table look_at names them."
+                ".05, corrected over raters by Benjamini and Hochberg); the table look_at names them."
             )
             both = len(set(listed_ones["rater"]) & set(self.to_frame()["rater"].drop_nulls()))
             chosen = f" {both:,} of them {are(both)} among the chosen." if both else ""
@@ -280,18 +234,15 @@ class Selection(TableResult):
             found.append(f"Nobody stands out from raters of the same items by {listed(looked, word='or')}.")
         if missing:
             found.append(f"Not looked for: {'; '.join(f'{sign}, since {why}' for sign, why in missing.items())}.")
-        return found
-
-    def _alarms(self) -> list[str]:
-        """Return the groups in which more raters look careless than in others."""
-        rows = self.table("alarms").filter(pl.col("p_adjusted") <= SIGNIFICANT)
-        return [
+        rows = self.table("alarms").filter(pl.col("p_adjusted") <= SIGNIFICANT).head(FEW)
+        found += [
             f"Of {named(axis, group)} {share:.0%} have p ≤ .05 for {sign}, of the other groups {rest:.0%}: check "
             "whether the sign means the same in this group before blaming anybody."
-            for axis, group, sign, share, rest in rows.select("axis", "group", "sign", "share_low", "share_low_others")
-            .head(FEW)
-            .iter_rows()
+            for axis, group, sign, share, rest in rows.select(
+                "axis", "group", "sign", "share_low", "share_low_others"
+            ).iter_rows()
         ]
+        return found
 
 
 def ordering(settings: Mapping[str, Any]) -> str:
@@ -312,3 +263,67 @@ def _places(frame: pl.DataFrame) -> str:
     """Name groups with their axes."""
     pairs = frame.select("axis", "group").unique(maintain_order=True)
     return listed((f"{group} ({axis})" for axis, group in pairs.iter_rows()), FEW)
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def tables(found: Selection) -> list[View]:
+    """Return the chosen raters of each axis, how groups fare, and raters to look at."""
+    return [*_chosen(found), *_fairness(found), *_look_at(found)]
+
+
+def _chosen(found: Selection) -> list[View]:
+    metric = found.settings["metric"]
+    others = [name for name in ("mpa", "wra", "hm") if name != metric]
+    values = (Column(f"{LABELS[metric]} [95 %]", SIZES[0]), *(LABELS[name] for name in others))
+    header = ["group", "rank", "rater", *values, "ratings", "tied"]
+    lines: dict[str, list[list[Any]]] = {}
+    for row in found.shown_frame().iter_rows(named=True):
+        told = [Value(row["value"], row["ci_low"], row["ci_high"]), *(row[name] for name in others)]
+        rank = None if row["rank"] is None else str(row["rank"])
+        tied = "yes" if row["tied"] else ""
+        line = [row["group"], rank, row["rater"] or "nobody", *told, row["n_ratings"], tied]
+        lines.setdefault(row["axis"], []).append(line)
+    named = "" if found.settings.get("ids") else " (numbered; --ids names them)"
+    title = "The most responsive raters by {}" + named
+    return [View(title.format(axis), header, rows) for axis, rows in lines.items()]
+
+
+def _fairness(found: Selection) -> list[View]:
+    """Return how the groups of each axis fare."""
+    frame = found.table("fairness")
+    batches = frame["hard_eligible"].null_count() < frame.height
+    lines: dict[str, list[list[Any]]] = {}
+    for row in frame.iter_rows(named=True):
+        shares = [_counted(row, name) for name in ("raters", "eligible", "chosen")]
+        kept = Value(row["kept"], row["kept_low"], row["kept_high"])
+        line = [row["group"], *shares, row["rate"], row["rate_ratio"], kept, row["mean_score"], row["mean_chosen"]]
+        if batches:
+            line.append(f"{_share(row['hard_chosen'])} (eligible {_share(row['hard_eligible'])})")
+        lines.setdefault(row["axis"], []).append(line)
+    header = [
+        "group", "raters", "eligible", "chosen", Column("rate", ".0%"), Column("× overall", ".2f"),
+        Column("view kept [95 %]", RANGE), *columns(".2f", ("mean score", "of chosen")),
+    ]  # fmt: skip
+    header += ["of chosen in a harder batch"] if batches else []
+    return [View(f"Fairness by {axis}", header, rows) for axis, rows in lines.items()]
+
+
+def _look_at(found: Selection) -> list[View]:
+    """Return how many raters of each group are listed, compared with chance; their names are in the CSV."""
+    signs = found.table("look_at")["sign"].unique()
+    lines: dict[str, list[list[Any]]] = {}
+    for row in found.table("alarms").filter(pl.col("sign").is_in(signs.implode())).iter_rows(named=True):
+        line = [row["group"], row["sign"], row["n_raters"], _counted(row, "listed")]
+        lines.setdefault(row["axis"], []).append([*line, row["share_by_chance"], row["share_low"]])
+    header = ["group", "sign", "raters", "listed", Column("by chance", ".2%"), Column("p ≤ .05", ".0%")]
+    return [View(f"Raters to look at by {axis}", header, rows) for axis, rows in lines.items()]
+
+
+def _counted(row: dict[str, Any], what: str) -> str:
+    return f"{row[f'n_{what}']:,} ({_share(row[f'share_{what}'])})"
+
+
+def _share(value: float | None) -> str:
+    return written(value, ".0%")

@@ -15,6 +15,7 @@ from plurivox.actions.select.choosing import (
     chosen_of,
     groups_of,
     judge,
+    names_of,
     others_per_item,
     places,
     rated_what,
@@ -26,7 +27,7 @@ from plurivox.actions.select.views import fairness_rows
 from plurivox.base.arguments import Frame
 from plurivox.base.errors import InputError, SelectionError, SharedRatersWarning
 from plurivox.base.wording import counted, why_withheld
-from plurivox.domain.axis import Axis, rater_name
+from plurivox.domain.axis import rater_name
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
 from plurivox.infer.call import Call
@@ -113,10 +114,9 @@ def select_raters(
         for key, own in judged.items()
     }  # fmt: skip
     others = {one.key: others_per_item(ratings, one.members) for one in groups}
-    tables = _tables(judged, ranked, wanted, others, asked)
-    if tables["chosen"]["rater"].null_count() == len(groups):
-        raise _nobody_eligible(tables["candidates"], asked)
-    tables["fairness"] = _frame("fairness", fairness_rows(ratings, groups, judged, ranked, settings.min_group_size))
+    rows = _rows(judged, ranked, wanted, others, asked)
+    if not any(found.chosen for found in ranked.values()):
+        raise _nobody_eligible(pl.DataFrame(rows["candidates"], SCHEMAS["candidates"], orient="row"), asked)
     signs = signs_of(ratings, exchange, _trained(ratings, reference, settings), known_log, settings.seed)
     given = {
         "order": known_log.order is not None, "seconds": known_log.seconds is not None,
@@ -125,17 +125,14 @@ def select_raters(
     asked["looked_for"] = [one.kind for one in signs]
     asked["not_looked_for"] = not_looked_for(signs, given)
     may = np.logical_or.reduce([one.members for one in groups])
-    tables["look_at"] = _frame("look_at", listed_rows(signs, _names(ratings), may))
-    tables["alarms"] = _frame("alarms", alarm_rows(signs, groups))
-    chosen = set(tables["chosen"]["rater"])
-    shown = [(name, rater_name(code)) for code, name in enumerate(_names(ratings)) if name in chosen]
-    tables["raters"] = _frame("raters", shown)
-    return Selection(tuple(Table(name, frame) for name, frame in tables.items()), asked)
-
-
-def _names(ratings: Ratings) -> list[str]:
-    alone = Axis.of(ratings, "rater")
-    return [alone.groups[code] for code in alone.codes.tolist()]
+    names, chosen = names_of(ratings), {one.rater for found in ranked.values() for one in found.chosen}
+    rows |= {
+        "fairness": fairness_rows(ratings, groups, judged, ranked, settings.min_group_size),
+        "look_at": listed_rows(signs, names, may), "alarms": alarm_rows(signs, groups),
+        "raters": [(name, rater_name(code)) for code, name in enumerate(names) if name in chosen],
+    }  # fmt: skip
+    frames = {name: pl.DataFrame(own, SCHEMAS[name], orient="row") for name, own in rows.items()}
+    return Selection(tuple(Table(name, frame) for name, frame in frames.items()), asked)
 
 
 def _trained(ratings: Ratings, reference: ReferenceLike, settings: SelectionSettings) -> Reference | None:
@@ -147,15 +144,11 @@ def _trained(ratings: Ratings, reference: ReferenceLike, settings: SelectionSett
         return resolve(ratings, reference, threshold=settings.threshold)
 
 
-def _frame(name: str, rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, SCHEMAS[name], orient="row")
-
-
-def _tables(
+def _rows(
     judged: Mapping[tuple[str, str], Sequence[JudgedRater]], ranked: Mapping[tuple[str, str], Ranked],
     wanted: Mapping[tuple[str, str], int], others: Mapping[tuple[str, str], float], settings: Mapping[str, Any],
-) -> dict[str, pl.DataFrame]:  # fmt: skip
-    """Return the three tables of the selection itself."""
+) -> dict[str, list[tuple[Any, ...]]]:  # fmt: skip
+    """Return the rows of the three tables of the selection itself."""
     chosen: list[tuple[Any, ...]] = []
     counts: list[tuple[Any, ...]] = []
     candidates: list[tuple[Any, ...]] = []
@@ -171,15 +164,14 @@ def _tables(
         ))  # fmt: skip
         for rank, one in enumerate([*found.chosen, *found.others], start=1):
             cells = (axis, name, rank, one.rater, *one.values)
-            tied, note = one.rater in found.tied, _joined(found.notes.get(one.rater, ""), one.note)
+            tied, note = one.rater in found.tied, "; ".join(filter(None, (found.notes.get(one.rater), one.note)))
             candidates.append((*cells, True, rank <= n_chosen, tied, note))
             if rank <= n_chosen:
                 chosen.append((*cells, tied, note))
         if not n_chosen:
             chosen.append((axis, name, *[None] * (2 + len(VALUES)), False, why))
         candidates += [(axis, name, None, one.rater, *one.values, False, False, False, one.reason) for one in excluded]
-    parts = {"chosen": chosen, "groups": counts, "candidates": candidates}
-    return {name: _frame(name, rows) for name, rows in parts.items()}
+    return {"chosen": chosen, "groups": counts, "candidates": candidates}
 
 
 def _why_short(n_eligible: int, n_few: int, n_undefined: int, wanted: int, settings: Mapping[str, Any]) -> str:
@@ -219,7 +211,3 @@ def _nobody_eligible(candidates: pl.DataFrame, settings: Mapping[str, Any]) -> S
     if n_few < own.height:
         hint = "See pv.responsiveness(…, by='rater') for the values of raters and why they are undefined."
     return SelectionError(f"no group has an eligible rater: {why}", hint=hint)
-
-
-def _joined(*notes: str) -> str:
-    return "; ".join(note for note in notes if note)

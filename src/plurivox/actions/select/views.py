@@ -122,7 +122,7 @@ def _jackknife_error(without: Floats) -> float:
     return float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
 
 
-# Who is chosen, group by group ----------------------------------------------------------------------------------------
+# Who is chosen, group by group ---------------------------------------------------------------------------------------
 # Who is chosen, group by group: shares, rates, how much of their group's view the chosen keep, and harder batches.
 
 
@@ -139,13 +139,18 @@ def fairness_rows(
     rows = []
     for one in groups:
         beside = [other for other in groups if other.axis == one.axis]
-        counts = np.array([_counts(judged[other.key], ranked[other.key]) for other in beside], float)
+        counts = np.array([  # raters of a group, eligible ones, and chosen ones
+            (len(raters := judged[other.key]), sum(not each.reason for each in raters), len(ranked[other.key].chosen))
+            for other in beside
+        ], float)  # fmt: skip
         own = counts[beside.index(one)]
         totals = counts.sum(axis=0)
         shares = [_ratio(own[at], totals[at]) for at in range(3)]
         low, high = _share_interval(int(own[1]), int(own[0]))
         usual = _ratio(totals[1], totals[0])
-        chosen = _mask(one, [each.rater for each in ranked[one.key].chosen])
+        chosen, wanted = np.zeros(len(one.members), bool), {each.rater for each in ranked[one.key].chosen}
+        places = np.flatnonzero(one.members).tolist()
+        chosen[[at for at, name in zip(places, one.raters, strict=True) if name in wanted]] = True
         keeps = kept(ratings, scores, one.members, one.rest, chosen)
         few = any(0 < np.count_nonzero(who) < least for who in (chosen, one.members & ~chosen))
         means = [_mean(ratings, numbers, one.members), None if few else _mean(ratings, numbers, chosen)]
@@ -159,11 +164,6 @@ def fairness_rows(
     return rows
 
 
-def _counts(own: Sequence[JudgedRater], ranked: Ranked) -> tuple[int, int, int]:
-    """Return how many raters a group has, how many are eligible, and how many are chosen."""
-    return len(own), sum(not one.reason for one in own), len(ranked.chosen)
-
-
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
@@ -174,15 +174,6 @@ def _share_interval(k: int, n: int) -> tuple[float, float]:
 
     low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
     return low, float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
-
-
-def _mask(group: CandidateGroup, raters: Sequence[str]) -> Any:
-    """Return for each rater of the ratings whether they are among some raters of a group."""
-    found = np.zeros(len(group.members), bool)
-    wanted = set(raters)
-    places = np.flatnonzero(group.members).tolist()
-    found[[at for at, name in zip(places, group.raters, strict=True) if name in wanted]] = True
-    return found
 
 
 def _mean(ratings: Ratings, numbers: Any, who: Any) -> float:

@@ -7,8 +7,8 @@ LABELS = Written(
     name="labels",
     help="Also write the labels of all methods, one row per item: .csv, .parquet or .jsonl.",
     settings=LabelsSettings,
-    check="plurivox.lenses.aggregate.writing:check_file",
-    write="plurivox.lenses.aggregate.writing:write_labels",
+    check="plurivox.lenses.aggregate.result:check_file",
+    write="plurivox.lenses.aggregate.result:write_labels",
 )
 
 LENS = Lens(
@@ -23,8 +23,9 @@ LENS = Lens(
     settings=AggregateSettings,
     csv_tables=("values", "labels", "probabilities", "methods", "differing", "raters"),
     result="plurivox.lenses.aggregate.result:Aggregation",
-    brief="plurivox.lenses.aggregate.tables:brief",
-    notes="plurivox.lenses.aggregate.tables:notes",
+    tables="plurivox.lenses.aggregate.result:tables",
+    brief="plurivox.lenses.aggregate.result:brief",
+    notes="plurivox.lenses.aggregate.result:notes",
     written=LABELS,
     kernel="plurivox.kernels.aggregate:add_departures",
 )

@@ -70,15 +70,13 @@ def dawid_skene(ratings: Ratings, *, max_iterations: int = 1000, tolerance: floa
     """
     from plurivox.kernels import aggregate as k
 
-    found = _Tables.of(ratings, "Dawid–Skene")
-
-    def improve() -> float:
-        k.fill_errors(found.counts, found.log_errors)
+    def improve(counts: Floats, log_errors: Floats) -> float:
+        k.fill_errors(counts, log_errors)
         return 0.0
 
-    posterior, iterations, converged, value = found.climb(improve, max_iterations, tolerance)
-    right = np.einsum("rtt->r", found.counts) / np.maximum(found.counts.sum(axis=(1, 2)), 1e-300)
-    return LabelModel(posterior, iterations, converged, value, {"right": _known(ratings, right)})
+    counts, fitted = _tables_fitted(ratings, "Dawid–Skene", improve, max_iterations, tolerance)
+    right = np.einsum("rtt->r", counts) / np.maximum(counts.sum(axis=(1, 2)), 1e-300)
+    return LabelModel(*fitted, {"right": _known(ratings, right)})
 
 
 def ordinal(
@@ -99,17 +97,16 @@ def ordinal(
     """
     from plurivox.kernels import aggregate as k
 
-    found = _Tables.of(ratings, "the ordinal model")
     precision, bias, weights = np.ones(ratings.n_raters), np.zeros(ratings.n_raters), np.array(prior)
 
-    def improve() -> float:
-        own: float = k.fit_ordered(found.counts, weights, precision, bias)
-        k.fill_ordered(precision, bias, found.log_errors)
+    def improve(counts: Floats, log_errors: Floats) -> float:
+        own: float = k.fit_ordered(counts, weights, precision, bias)
+        k.fill_ordered(precision, bias, log_errors)
         return own
 
-    posterior, iterations, converged, value = found.climb(improve, max_iterations, tolerance)
+    _, fitted = _tables_fitted(ratings, "the ordinal model", improve, max_iterations, tolerance)
     known = {"precision": _known(ratings, precision), "bias": _known(ratings, bias / precision)}
-    return LabelModel(posterior, iterations, converged, value, known)
+    return LabelModel(*fitted, known)
 
 
 def too_large(ratings: Ratings) -> bool:
@@ -117,64 +114,58 @@ def too_large(ratings: Ratings) -> bool:
     return ratings.n_raters * len(ratings.scale) ** 2 > MOST_CELLS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Tables:
-    """Tables of what each rater says for items of each true point: expected counts, and logarithms of shares."""
+def _tables_fitted(
+    ratings: Ratings, model: str, improve: Callable[[Floats, Floats], float], most: int, tolerance: float
+) -> tuple[Floats, tuple[Floats, int, bool, float]]:
+    """Fit tables of what each rater says for items of each true point, raters × true × said, starting from votes.
 
-    ratings: Ratings
-    shares: Floats
-    posterior: Floats
-    counts: Floats
-    log_errors: Floats
+    In each round, ``improve`` makes logarithms of shares from the expected counts and returns the log prior. Returns
+    the counts, and the first fields of :class:`LabelModel`.
+    """
+    from plurivox.kernels import aggregate as k
 
-    @classmethod
-    def of(cls, ratings: Ratings, model: str) -> _Tables:
-        """Start from the shares of each item's ratings."""
-        from plurivox.kernels import aggregate as k
+    n_raters, n_points = ratings.n_raters, len(ratings.scale)
+    if too_large(ratings):
+        raise InputError(
+            f"{model} needs a table of {n_points:,} × {n_points:,} points for each of {n_raters:,} raters",
+            hint="Leave it out with --methods (methods=), or sort the scores into fewer points.",
+        )
+    votes = ratings.counts()
+    with np.errstate(invalid="ignore"):  # 0/0 is the intended NaN
+        posterior = np.asarray(votes / votes.sum(axis=1, keepdims=True))
+    shares = np.zeros(n_points)
+    counts, log_errors = (np.zeros((n_raters, n_points, n_points)) for _ in range(2))
+    for part in ratings.parts():
+        k.errors_pass(*_given(part), np.zeros((0, 0, 0)), shares, posterior[part.items], counts, shares)
+    shares /= max(shares.sum(), 1.0)
 
-        n_raters, n_points = ratings.n_raters, len(ratings.scale)
-        if too_large(ratings):
-            raise InputError(
-                f"{model} needs a table of {n_points:,} × {n_points:,} points for each of {n_raters:,} raters",
-                hint="Leave it out with --methods (methods=), or sort the scores into fewer points.",
-            )
-        shares = _vote_shares(ratings)
-        tables = [np.zeros((n_raters, n_points, n_points)) for _ in range(2)]
-        found = cls(ratings, np.zeros(n_points), shares, *tables)
-        for part in ratings.parts():
-            k.errors_pass(
-                *_given(part), np.zeros((0, 0, 0)), found.shares, shares[part.items], found.counts, found.shares
-            )
-        found.shares[:] /= max(found.shares.sum(), 1.0)
-        return found
-
-    def climb(self, improve: Callable[[], float], most: int, tolerance: float) -> tuple[Floats, int, bool, float]:
-        """Repeat rounds until one adds almost nothing; ``improve`` updates log_errors and returns the log prior."""
-        least = tolerance * max(self.ratings.n_entries, 1)
-        last, value, done = -math.inf, -math.inf, 0
-        while done < most and self.ratings.n_entries:
-            own = improve()
-            value = self._expect() + own
-            done += 1
-            if abs(value - last) <= least:
-                return self.posterior, done, True, value
-            last = value
-        return self.posterior, done, not self.ratings.n_entries, value
-
-    def _expect(self) -> float:
-        from plurivox.kernels import aggregate as k
-
+    def step() -> float:
+        prior = improve(counts, log_errors)
         with np.errstate(divide="ignore"):  # a point that nobody gave is impossible
-            log_shares = np.log(np.where(self.shares > 0, np.maximum(self.shares, k.LEAST), 0.0))
-        self.counts[:], self.shares[:] = 0.0, 0.0
+            log_shares = np.log(np.where(shares > 0, np.maximum(shares, k.LEAST), 0.0))
+        counts[:], shares[:] = 0.0, 0.0
         total = 0.0
-        for part in self.ratings.parts():
-            total += k.errors_pass(
-                *_given(part), self.log_errors, log_shares, self.posterior[part.items], self.counts, self.shares
-            )
-        self.shares[:] = np.where(np.isfinite(log_shares), np.maximum(self.shares, k.LEAST), 0.0)
-        self.shares[:] /= max(self.shares.sum(), 1.0)
-        return total
+        for part in ratings.parts():
+            total += k.errors_pass(*_given(part), log_errors, log_shares, posterior[part.items], counts, shares)
+        shares[:] = np.where(np.isfinite(log_shares), np.maximum(shares, k.LEAST), 0.0)
+        shares[:] /= max(shares.sum(), 1.0)
+        return total + prior
+
+    done, converged, value = _climb(step, ratings, most, tolerance)
+    return counts, (posterior, done, converged, value)
+
+
+def _climb(
+    step: Callable[[], float], ratings: Ratings, most: int, tolerance: float, done: int = 0, last: float = -math.inf
+) -> tuple[int, bool, float]:
+    """Repeat rounds until one adds almost nothing to the log-likelihood: how many, whether it converged, its value."""
+    while done < most and ratings.n_entries:
+        value = step()
+        done += 1
+        if abs(value - last) <= tolerance * ratings.n_entries:
+            return done, True, value
+        last = value
+    return done, not ratings.n_entries, last
 
 
 # MACE ----------------------------------------------------------------------------------------------------------------
@@ -206,11 +197,13 @@ def mace(
     used = ratings.used() > 0
     each = [start] if start is not None else [_start(ratings.n_raters, used, seed, at) for at in range(starts)]
     climbers = [_Mace(ratings, used, one) for one in each]
+    chosen, done, value = climbers[0], 0, -math.inf
     if len(climbers) > 1:
-        tried = [one.climb(min(TRIED, max_iterations), tolerance)[2] for one in climbers]
-        climbers = [climbers[int(np.argmax(tried))]]  # the first of ties
-    done, converged, value = climbers[0].climb(max_iterations, tolerance)
-    return LabelModel(climbers[0].posterior, done, converged, value, {"knows": _known(ratings, climbers[0].knows)})
+        tried = [_climb(one.step, ratings, min(TRIED, max_iterations), tolerance) for one in climbers]
+        best = int(np.argmax([value for _, _, value in tried]))  # the first of ties
+        chosen, (done, _, value) = climbers[best], tried[best]
+    done, converged, value = _climb(chosen.step, ratings, max_iterations, tolerance, done, value)
+    return LabelModel(chosen.posterior, done, converged, value, {"knows": _known(ratings, chosen.knows)})
 
 
 def _start(n_raters: int, used: NDArray[np.bool_], seed: int, number: int) -> Start:
@@ -231,20 +224,15 @@ class _Mace:
         self.ratings, self.used = ratings, used
         self.knows, self.guessing, self.guesses = start.knows, 1.0 - start.knows, start.guesses
         self.posterior = np.full((ratings.n_items, len(used)), np.nan)
-        self.done, self.last = 0, -math.inf
         self._expect()
 
-    def climb(self, most: int, tolerance: float) -> tuple[int, bool, float]:
-        """Repeat rounds until one adds almost nothing, up to ``most`` rounds in total."""
-        least = tolerance * max(self.ratings.n_entries, 1)
-        while self.done < most and self.ratings.n_entries:
-            self._improve()
-            value = self._expect()
-            self.done += 1
-            change, self.last = abs(value - self.last), value
-            if change <= least:
-                return self.done, True, value
-        return self.done, not self.ratings.n_entries, self.last
+    def step(self) -> float:
+        """Improve the parameters, and return how likely they make the ratings."""
+        both = np.stack([self._strategy.sum(axis=1), self._knowing], axis=1)
+        self.guessing, self.knows = _mean_logs(both + KNOWING).T
+        self.guesses = np.zeros(self._strategy.shape)
+        self.guesses[:, self.used] = _mean_logs(self._strategy[:, self.used] + GUESSING)
+        return self._expect()
 
     def _expect(self) -> float:
         from plurivox.kernels import aggregate as k
@@ -262,12 +250,6 @@ class _Mace:
             )
         return total
 
-    def _improve(self) -> None:
-        both = np.stack([self._strategy.sum(axis=1), self._knowing], axis=1)
-        self.guessing, self.knows = _mean_logs(both + KNOWING).T
-        self.guesses = np.zeros(self._strategy.shape)
-        self.guesses[:, self.used] = _mean_logs(self._strategy[:, self.used] + GUESSING)
-
 
 def _mean_logs(weights: Floats) -> Floats:
     """Return exp E[ln p] of Dirichlet distributions, one for each row."""
@@ -282,13 +264,6 @@ def _mean_logs(weights: Floats) -> Floats:
 def _given(part: Part) -> tuple[NDArray[Any], ...]:
     """Return the ratings of a part as kernels expect them."""
     return part.offsets, part.raters, part.scores
-
-
-def _vote_shares(ratings: Ratings) -> Floats:
-    """Return the shares of each item's ratings, NaN without any."""
-    counts = ratings.counts()
-    with np.errstate(invalid="ignore"):  # 0/0 is the intended NaN
-        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
 def _known(ratings: Ratings, values: Floats) -> Floats:

@@ -1,9 +1,13 @@
-"""One call of aggregation: labels of all methods, where they differ, and which groups they depart from."""
+"""One call of aggregation: labels of all methods, where they differ, and which groups they depart from.
+
+Labels are made from all ratings, no matter who gave them, so shuffling raters between groups leaves them unchanged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -14,31 +18,187 @@ from numpy.typing import NDArray
 from plurivox.base.errors import InputError
 from plurivox.domain.attributes import id_texts
 from plurivox.domain.axis import names_raters
+from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import label_column
 from plurivox.domain.scale import few_points
 from plurivox.engine.counting import weighted_counts_of
+from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
+from plurivox.engine.run import Sums, Values, run, total
 from plurivox.infer.call import Call, Comparison, MeasuredGroups
-from plurivox.infer.grouping import Compared, Grouping
+from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.intervals import Spread
-from plurivox.infer.jackknife import LeftOut
+from plurivox.infer.jackknife import LeftOut, left_out
 from plurivox.infer.keywords import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.aggregate.fits import MethodLabels, labels_of
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings
-from plurivox.lenses.aggregate.sums import STATISTICS, LabelDepartures, OfMethod, of_columns
 from plurivox.lenses.soft.matching import prior_words, resolve_prior
 from plurivox.statistics.registry import of_role
 
-# The rows of an aggregation -------------------------------------------------------------------------------------------
-# The rows of an aggregation: how far labels of each method lie from what groups say.
+# How far labels lie from what groups say: what a part of the items adds, under any draws ------------------------------
 
-ONE_EACH = "no item has two ratings from this group"
-NOTHING = "this group rated nothing"
+STATISTICS = ("departure", "overruled", "label_shift")
+"""The statistics of a group and a method, in the order of values."""
+KINDS = {"plurality": 1, "mean": 2, "posterior": 3}
+"""How methods that do not need to know who gave a rating make labels, as named in :mod:`plurivox.kernels.aggregate`."""
+_NONE = 1e-9  # rounding error of whole numbers that were added and subtracted again
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Departing:
+    """The contribution of a part to the sums of one grouping of the raters.
+
+    Attributes
+    ----------
+    grouping
+        The groups, and who is shuffled with whom.
+    values
+        The numbers of the scale.
+    chosen, numbers, own
+        Items × methods: the label's position, the item's score, and by how much one rating moves it.
+    cost
+        Roughly how many seconds a draw takes.
+    mass, kinds, prior
+        Where raters have weights: the weight of all ratings of each item, how each method makes labels, and the
+        posterior's prior.
+    """
+
+    grouping: Grouping
+    values: NDArray[np.float64]
+    chosen: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    own: NDArray[np.float64]
+    cost: float
+    mass: NDArray[np.float64]
+    kinds: NDArray[np.int64]
+    prior: NDArray[np.float64]
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        return len(self.grouping.codes) + self.grouping.n_groups * (2 + 3 * int(self.chosen.shape[1]))
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part, for each draw."""
+        from plurivox.kernels.aggregate import add_departures, weighted_departures
+
+        sums = np.zeros((draws.total, self.grouping.n_groups, 2 + 3 * self.chosen.shape[1]))
+        units = np.zeros(0, np.int64)
+        if draws.resample == "items" and draws.units is not None:
+            units = draws.units[part.items] - draws.first
+        if len(self.grouping.weights):
+            labels, weights = self._labels(draws), self.grouping.rater_weights(draws)
+            weighted_departures(
+                part.offsets, part.raters, part.scores, self.values, labels, weights, units,
+                *(array[part.items] for array in (self.chosen, self.numbers, self.mass)), self.kinds, self.prior,
+                draws.kind == "permuted" and draws.first > 0, sums,
+            )  # fmt: skip
+            return Sums(groups=sums)
+        given = (part.offsets, part.raters, part.scores, self.values, self._labels(draws), units)
+        add_departures(*given, *(array[part.items] for array in (self.chosen, self.numbers, self.own)), sums)
+        return Sums(groups=sums)
+
+    def _labels(self, draws: Draws) -> NDArray[np.int32]:
+        """Return the group of each rater under each draw; raters left out are in none."""
+        if draws.kind == "permuted":
+            return self.grouping.labels(draws)
+        if len(self.grouping.weights):  # raters left out have weight 0
+            return np.tile(self.grouping.codes, (draws.total, 1))
+        keep = draws.rater_weights(self.grouping.codes)
+        codes = np.tile(self.grouping.codes, (draws.total, 1))
+        found = np.where(keep > 0, codes, np.int32(-1)) if keep.shape[1] else codes
+        found.flags.writeable = False  # kernels are compiled for one kind of array
+        return found
+
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Departing:
+        """Return the same: it holds no ratings itself."""
+        return self
+
+
+def finish(sums: Sums) -> Values:
+    """Return the values of all groups, draws × groups × (methods × statistics)."""
+    groups = sums["groups"]
+    rated, twice = groups[..., 0], groups[..., 1]
+    each = groups[..., 2:].reshape(*groups.shape[:-1], -1, 3)
+    n = np.stack([twice, rated, rated], axis=-1)[..., np.newaxis, :]
+    means = np.divide(each, n, out=np.full(each.shape, np.nan), where=np.broadcast_to(n > _NONE, each.shape))
+    means[..., 0] = np.sign(means[..., 0]) * np.sqrt(np.abs(means[..., 0]))
+    return np.asarray(means.reshape(*groups.shape[:-1], -1))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDepartures:
+    """Groups compared with the labels of all methods: values, observed and under draws."""
+
+    ratings: Ratings
+    grouping: Grouping
+    labels: Sequence[MethodLabels]
+    prior: NDArray[np.float64]
+
+    @cached_property
+    def work(self) -> Departing:
+        """What a part of the items adds."""
+        values = np.array(self.ratings.scale.values, dtype=float)
+        each = [(one.chosen, one.numbers, one.own) for one in self.labels]
+        chosen, numbers, own = (np.stack(arrays, axis=1) for arrays in zip(*each, strict=True))
+        cost = self.ratings.n_entries * 4e-9 + self.ratings.n_items * self.grouping.n_groups * 2e-8
+        kinds = np.array([KINDS.get(one.method, 0) for one in self.labels])
+        weighted = len(self.grouping.weights) > 0
+        mass = weighted_counts_of(self.ratings)[:, 0].sum(axis=1) if weighted else np.zeros(0)
+        return Departing(self.grouping, values, chosen, numbers, own, cost, mass, kinds, self.prior)
+
+    @cached_property
+    def observed(self) -> Sums:
+        """The sums of the raters as they are."""
+        return total(self.ratings.parts(), self.work)
+
+    @cached_property
+    def value(self) -> Values:
+        """Groups × (methods × statistics)."""
+        return np.asarray(finish(self.observed)[0])
+
+    @cached_property
+    def _made(self) -> dict[tuple[int, int], Values]:
+        return {}
+
+    def null(self, shuffles: Draws, how: Running) -> Values:
+        """Return the values of shuffled raters; those of the last shuffles are kept, since every method needs them."""
+        key = shuffles.first, shuffles.last
+        if key not in self._made:
+            made = run(self.ratings.parts(), self.work, shuffles, finish, how)
+            self._made.clear()
+            self._made[key] = np.concatenate([np.zeros((0, *self.value.shape)), *made])
+        return self._made[key]
+
+    def left_out(self, resample: str, how: Running) -> LeftOut:
+        """Return the values without each item, each rater of a group, or both; labels stay as they are."""
+        rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
+        given = (self.work, self.observed, finish, rated, self.grouping.n_groups)
+        return left_out(self.ratings.parts(), *given, resample, how)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfMethod:
+    """The values of one method among those of all."""
+
+    measured: LabelDepartures
+    at: int
+
+    def columns(self, values: Values) -> Values:
+        """Return the columns of the method."""
+        return values[..., self.at * len(STATISTICS) : (self.at + 1) * len(STATISTICS)]
+
+    def null(self, shuffles: Draws, how: Running) -> Values:
+        """Return the values of shuffled raters."""
+        return self.columns(self.measured.null(shuffles, how))
+
+
+# The rows of an aggregation -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +223,8 @@ class Departures(Comparison):
 
     def measure(self, grouping: Grouping, *, alike: bool = False) -> LabelDepartures:
         """Compare some groups with the labels of all methods."""
-        if alike:
-            return LabelDepartures(self.ratings.unweighted(), grouping, self.alike, self.prior)
-        return LabelDepartures(self.ratings, grouping, self.labels, self.prior)
+        ratings, labels = (self.ratings.unweighted(), self.alike) if alike else (self.ratings, self.labels)
+        return LabelDepartures(ratings, grouping, labels, self.prior)
 
     def by_method(self, one: Compared) -> list[list[MeasuredGroups]]:
         """Measure the groups of an axis by all methods, overlapping groups each on an axis of their own."""
@@ -73,52 +232,54 @@ class Departures(Comparison):
         for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
             self.inference.check(self.ratings, one.axis.name, self.grouping(whole))
             grouping = self.grouping(axis)
-            each = map(self.measure(grouping).of, range(len(self.labels)))
-            shuffled = self.inference.shuffled
+            measured = self.measure(grouping)
+            each: list[Any] = [OfMethod(measured, at) for at in range(len(self.labels))]
             found.append([
-                MeasuredGroups(axis, places, own, shuffled(own, grouping, STATISTICS, own.value, places, axis.name))
+                MeasuredGroups(axis, places, own, self.inference.shuffled(
+                    own, grouping, STATISTICS, own.columns(measured.value), places, axis.name))
                 for own in each
             ])  # fmt: skip
         return found
 
     def overall(self) -> list[Row]:
         """Return how far labels lie from what all raters together say."""
-        measured = self.measure(Grouping.together(self.ratings))
         sizes = (self.ratings.n_raters, self.ratings.n_items, len(self.ratings))
-        left = self._left_out(measured, "all raters")
-        return [row for at in range(len(self.labels))
-                for row in self._rows("overall", "all", ("all",), measured.of(at), [0], [sizes], left)]  # fmt: skip
+        measured = self.measure(Grouping.together(self.ratings))
+        return self._rows("overall", "all", ("all",), measured, [0], [sizes], [None] * len(self.labels))
 
     def rows(self, name: str, each: Sequence[MeasuredGroups]) -> list[Row]:
         """Return the rows of the groups of an axis, by method."""
-        first = each[0]
-        if not first.places:
+        axis, places = each[0].axis, each[0].places
+        if not places:
             return []
-        n_items, n_ratings = self.ratings.sizes(first.axis.codes, len(first.axis))
-        sizes = [(int(first.axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in first.places]
-        left = self._left_out(first.measured.measured, name)
-        return [
-            row for one in each
-            for row in self._rows("group", name, one.groups, one.measured, one.places, sizes, left, one.tested)
-        ]  # fmt: skip
+        n_items, n_ratings = self.ratings.sizes(axis.codes, len(axis))
+        sizes = [(int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in places]
+        tests = [one.tested for one in each]
+        return self._rows("group", name, each[0].groups, each[0].measured.measured, places, sizes, tests)
 
     def _rows(
-        self, kind: str, name: str, groups: Sequence[str], own: OfMethod, places: list[int], sizes: Sequence[Sizes],
-        left: LeftOut | None, tested: Shuffled | None = None,
+        self, kind: str, name: str, groups: Sequence[str], measured: LabelDepartures, places: list[int],
+        sizes: Sequence[Sizes], tests: Sequence[Shuffled | None],
     ) -> list[Row]:  # fmt: skip
-        plain = self.unweighted(own.measured.grouping)
-        spread = Spread() if left is None else Spread(left=of_columns(left, own.columns)).of(places)
-        rows = self.inference.rows(
-            kind, name, groups, list(enumerate(STATISTICS)), own.value[places], sizes,
-            [_why(own.measured, g) for g in places], spread.interval(of_role("hidden")), tested,
-            None if plain is None else plain[places][:, own.columns],
-        )  # fmt: skip
-        return [_claimed(replace(row, model=self.labels[own.at].method)) for row in rows]
-
-    def _left_out(self, measured: LabelDepartures, name: str) -> LeftOut | None:
-        if self.settings.interval == "none":
-            return None
-        return measured.left_out(self.settings.resample, self.inference.doing(f"resampling {name}"))
+        spread = Spread()
+        if self.settings.interval != "none":
+            how = self.inference.doing(f"resampling {name}")
+            spread = Spread(left=measured.left_out(self.settings.resample, how)).of(places)
+        interval = spread.interval(of_role("hidden") * len(self.labels))
+        plain, notes = self.unweighted(measured.grouping), []
+        for rated, twice in measured.observed["groups"][0, places, :2]:
+            without = dict.fromkeys(STATISTICS, "this group rated nothing") if rated == 0 else {}
+            notes.append(without or ({} if twice else {"departure": "no item has two ratings from this group"}))
+        found = []
+        for at, (labels, tested) in enumerate(zip(self.labels, tests, strict=True)):
+            rows = self.inference.rows(
+                kind, name, groups, list(enumerate(STATISTICS, at * len(STATISTICS))), measured.value[places], sizes,
+                notes, interval, tested, None if plain is None else plain[places],
+            )  # fmt: skip
+            # Nothing is claimed where labels lie close: labels near a noisy group's mean do so by themselves.
+            own = (row.with_claim(False) if row.claim and row.direction != "above" else row for row in rows)
+            found += [replace(row, model=labels.method) for row in own]
+        return found
 
     def draws(self, name: str, prepared: Sequence[Sequence[MeasuredGroups]]) -> list[AxisDraws]:
         """Return the shuffles behind the groups of an axis, a set for each method, those of each value sorted.
@@ -138,8 +299,7 @@ class Departures(Comparison):
 
     def again(self, one: MeasuredGroups, strata: NDArray[np.int32]) -> OfMethod:
         """Compare some groups with the labels of the same method once more."""
-        measured: LabelDepartures = super().again(one, strata)
-        return measured.of(one.measured.at)
+        return OfMethod(super().again(one, strata), one.measured.at)
 
     def held_by_method(
         self, prepared: Mapping[str, Sequence[Sequence[MeasuredGroups]]], rows: Sequence[Row]
@@ -150,19 +310,6 @@ class Departures(Comparison):
             own = {name: [one[at] for one in each] for name, each in prepared.items()}
             found += self.held(own, [row for row in rows if row.model == labels.method])
         return found
-
-
-def _claimed(row: Row) -> Row:
-    """Return a row that claims nothing where labels lie close: labels near a noisy group's mean do so by themselves."""
-    return row.with_claim(False) if row.claim and row.direction != "above" else row
-
-
-def _why(measured: LabelDepartures, g: int) -> dict[str, str]:
-    """Return why values of a group are undefined."""
-    rated, twice = measured.observed["groups"][0, g, :2]
-    if rated == 0:
-        return dict.fromkeys(STATISTICS, NOTHING)
-    return {} if twice else {"departure": ONE_EACH}
 
 
 # The call -------------------------------------------------------------------------------------------------------------
@@ -204,10 +351,7 @@ def aggregate(ratings: Ratings, *, settings: AggregateSettings, how: Running) ->
     rows: list[Row] = work.overall() if ratings.has_raters else []
     for name, each in prepared.items():
         rows += [row for own in each for row in work.rows(name, own)]
-    tables = {
-        "labels": _labels(ratings, labels, alike if work.both_ways else ()), "methods": _methods(labels),
-        "differing": _differing(labels), "raters": _raters(ratings, labels),
-    }  # fmt: skip
+    tables = {"labels": _labels(ratings, labels, alike if work.both_ways else ()), **_about(ratings, labels)}
     return Aggregation(
         rows=tuple(rows),
         draws=tuple(draws for name, each in prepared.items() for draws in work.draws(name, each)),
@@ -278,39 +422,32 @@ def _labels(ratings: Ratings, labels: Sequence[MethodLabels], alike: Sequence[Me
     return frame.with_columns(pl.when(pl.col("n_ratings") > 0).then("agreed").alias("agreed"))
 
 
-def _methods(labels: Sequence[MethodLabels]) -> pl.DataFrame:
-    """Return a row for each method: how its fit went, how sure its labels are, and how many are tied."""
-    rows = [
-        (one.method, None if one.fit is None else one.fit.iterations, None if one.fit is None else one.fit.converged,
-         None if one.fit is None else one.fit.log_likelihood, int(np.count_nonzero(one.chosen >= 0)),
-         int(np.count_nonzero(one.tied)),
-         float(one.confidence[one.chosen >= 0].mean()) if (one.chosen >= 0).any() else None)
-        for one in labels
-    ]  # fmt: skip
+def _about(ratings: Ratings, labels: Sequence[MethodLabels]) -> dict[str, pl.DataFrame]:
+    """Return tables about the methods, each pair of them, and what their models say about each rater.
+
+    ``methods``: how a fit went, how sure its labels are, and how many are tied. ``differing``: to how many items two
+    methods give different labels. ``raters``: a column for each parameter of a model.
+    """
+    methods, differing = [], []
+    ids = id_texts(ratings.raters["rater"]) if ratings.has_raters else pl.Series("rater", [], pl.String)
+    raters: dict[str, Any] = {"rater": ids, "n_ratings": ratings.per_rater()}
+    for one in labels:
+        labelled, fit = one.chosen >= 0, one.fit
+        went = (None, None, None) if fit is None else (fit.iterations, fit.converged, fit.log_likelihood)
+        sure = float(one.confidence[labelled].mean()) if labelled.any() else None
+        methods.append((one.method, *went, int(labelled.sum()), int(one.tied.sum()), sure))
+        known = {} if fit is None else fit.raters
+        raters |= {f"{one.method}_{name}": pl.Series(values, nan_to_null=True) for name, values in known.items()}
+    for one, other in combinations(labels, 2):
+        n_items, n = int((one.chosen >= 0).sum()), int((one.chosen != other.chosen).sum())
+        differing.append((one.method, other.method, n, n_items, n / n_items if n_items else None))
     schema = {
         "method": pl.String, "iterations": pl.Int64, "converged": pl.Boolean, "log_likelihood": pl.Float64,
         "n_items": pl.Int64, "n_tied": pl.Int64, "mean_confidence": pl.Float64,
     }  # fmt: skip
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _differing(labels: Sequence[MethodLabels]) -> pl.DataFrame:
-    """Return for each pair of methods the number of items to which they give different labels."""
-    rows = []
-    for one, other in combinations(labels, 2):
-        n_items = int(np.count_nonzero(one.chosen >= 0))
-        n = int(np.count_nonzero(one.chosen != other.chosen))
-        rows.append((one.method, other.method, n, n_items, n / n_items if n_items else None))
-    schema = {"method": pl.String, "other": pl.String, "n_differ": pl.Int64, "n_items": pl.Int64, "share": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _raters(ratings: Ratings, labels: Sequence[MethodLabels]) -> pl.DataFrame:
-    """Return what the models say about each rater, with a column for each parameter."""
-    fitted = [one for one in labels if one.fit is not None]
-    ids = id_texts(ratings.raters["rater"]) if ratings.has_raters else pl.Series("rater", [], pl.String)
-    found: dict[str, Any] = {"rater": ids, "n_ratings": ratings.per_rater()}
-    for one in fitted:
-        assert one.fit is not None
-        found |= {f"{one.method}_{name}": pl.Series(v, nan_to_null=True) for name, v in one.fit.raters.items()}
-    return pl.DataFrame(found)
+    pairs = {"method": pl.String, "other": pl.String, "n_differ": pl.Int64, "n_items": pl.Int64, "share": pl.Float64}
+    return {
+        "methods": pl.DataFrame(methods, schema=schema, orient="row"),
+        "differing": pl.DataFrame(differing, schema=pairs, orient="row"),
+        "raters": pl.DataFrame(raters),
+    }

@@ -26,8 +26,7 @@ from plurivox.infer.view import (
     written,
 )
 from plurivox.infer.weighting import beside_unweighted, judge_and_raters_of, not_both
-from plurivox.lenses.estimate.result import Estimate
-from plurivox.lenses.estimate.words import EstimateFindings, voices_shown
+from plurivox.lenses.estimate.result import Estimate, EstimateFindings, voices_shown
 
 MOST_LINES = 14
 """The most parts and groups that a terminal shows."""

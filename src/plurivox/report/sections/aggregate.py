@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from plurivox.base.wording import counted, listed
-from plurivox.lenses.aggregate import tables
+from plurivox.lenses.aggregate import result as tables
 from plurivox.lenses.aggregate.fits import too_large
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.settings import CALLED, METHODS, OF_COUNTS

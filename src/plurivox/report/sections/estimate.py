@@ -13,8 +13,7 @@ from plurivox.domain.answer_columns import ANSWERED
 from plurivox.domain.attributes import places_of
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.estimate import tables as views
-from plurivox.lenses.estimate.result import Estimate
-from plurivox.lenses.estimate.words import EstimateFindings
+from plurivox.lenses.estimate.result import Estimate, EstimateFindings
 from plurivox.report.parts import (
     CAUTION,
     COLLECT,

@@ -7,9 +7,8 @@ import math
 import polars as pl
 
 from plurivox import plots
-from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER, Advice
+from plurivox.actions.advise.result import LISTS, MEANING, NAMES, NEXT, REMINDER, Advice
 from plurivox.actions.advise.run import advice_on
-from plurivox.actions.advise.tables import LISTS
 from plurivox.base.wording import counted, in_words, listed, named
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.view import RANGE, Column, view_of
