@@ -82,7 +82,8 @@ def refused(*arguments: object, code: int | None = 1) -> str:
 def rated(scores: Mapping[Any, Sequence[int | None]], points: int = 5, **attributes: Sequence[Any]) -> pv.Ratings:
     """Return a study written by hand: rater → points from 0 on for the items 0, 1, 2, …; attributes by rater."""
     rows = [(i, rater, score) for rater, own in scores.items() for i, score in enumerate(own)]
-    frame = pl.DataFrame(rows, ["item", "rater", "score"], {"score": pl.Int64}, orient="row", infer_schema_length=None)
+    schema = {"item": pl.Int64, "rater": None, "score": pl.Int64}
+    frame = pl.DataFrame(rows, schema, orient="row", infer_schema_length=None)
     raters = pl.DataFrame({"rater": list(scores), **{name: list(values) for name, values in attributes.items()}})
     return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, points - 1), raters=raters)
 
