@@ -110,8 +110,6 @@ def test_of_normal_raters_at_most_one_in_twenty_gets_a_remark(fifty: dict[str, l
 
 
 # Batches of unlike difficulty
-
-
 def batches(seed: int, planted: str = "", n_raters: int = 40, n_items: int = 150) -> tuple[Any, Any, set[str]]:
     """Return ratings of two batches, the second three times as noisy, trained raters, and who has the habit."""
     rng = np.random.default_rng([seed, 5])
@@ -159,8 +157,6 @@ def test_habits_are_found_in_harder_and_easier_batches(habit: str) -> None:
 
 
 # Groups
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("reference", ["trained", "crowd"])
 def test_groups_drawn_by_chance_get_a_remark_in_at_most_one_of_twenty_studies(reference: str) -> None:
@@ -194,8 +190,6 @@ def test_the_habit_of_a_group_is_named_and_no_other_group_has_one(style: str, ha
 
 
 # Twins
-
-
 def test_precision_is_that_of_the_lens_and_its_error_that_of_a_bootstrap() -> None:
     ratings, trained, _ = study(1)
     advice = pv.advise(ratings, trained, interval="none")
@@ -235,8 +229,7 @@ def test_pairs_are_an_unsafe_and_a_safe_item_of_one_score_and_are_counted_right(
     assert set(pairs.group_by("group").len()["len"]) == {7}
     for _, rater, score, high, high_share, low, low_share in pairs.iter_rows():
         assert scores[high, rater] == scores[low, rater] == score
-        assert unsafe[high] == pytest.approx(high_share)
-        assert unsafe[low] == pytest.approx(low_share)
+        assert (unsafe[high], unsafe[low]) == (pytest.approx(high_share), pytest.approx(low_share))
         assert high_share > 0.5 > low_share
     rater = "s03"
     highs = [item for item, share in unsafe.items() if share > 0.5]
@@ -254,8 +247,7 @@ def test_lists_hold_the_items_behind_what_was_seen() -> None:
               trained.to_frame().group_by("item").agg(pl.col("score").cast(float).mean()).iter_rows()}  # fmt: skip
     listed = found.table("items")
     for _, rater, _, score, item, share in listed.iter_rows():
-        assert scores[item, rater] == int(score)
-        assert unsafe[item] == pytest.approx(share)
+        assert (scores[item, rater], unsafe[item]) == (int(score), pytest.approx(share))
     assert (listed.group_by("group", "list", "score").len()["len"] <= 4).all()
     random, conservative = (next(r for r, h in habits.items() if h == one) for one in ("at random", "conservative"))
     assert {"golden", "high"} <= set(listed.filter(group=random)["list"])
@@ -271,8 +263,6 @@ def test_lists_hold_the_items_behind_what_was_seen() -> None:
 
 
 # Rules one by one
-
-
 USUAL = {"share": (0.1, 0.2, 0.4, 0.2, 0.1), "curve": (0.0, 0.25, 0.5, 0.75, 1.0)}
 
 
@@ -290,8 +280,7 @@ def seen_in(share: tuple[float, ...] = USUAL["share"], curve: tuple[float, ...] 
 
 def test_ranges_that_stand_still_or_fall_are_named_with_their_scores() -> None:
     nan = math.nan
-    assert seen_in() == []
-    assert seen_in(curve=(0.0, 0.4, 0.4, 0.4, 1.0)) == [("still", (1, 3))]
+    assert (seen_in(), seen_in(curve=(0.0, 0.4, 0.4, 0.4, 1.0))) == ([], [("still", (1, 3))])
     assert seen_in(curve=(0.1, 0.6, 0.4, 0.7, 0.95)) == [("falling", (1, 2))]
     assert seen_in(curve=(0.0, 0.2, 0.4, 0.6, 0.8)) == []  # slowly, but it rises
     assert seen_in(curve=(0.9, 0.7, 0.5, 0.3, 0.1)) == [("reversed", (0, 4))]
@@ -316,8 +305,6 @@ def test_every_habit_has_words() -> None:
 
 
 # The result
-
-
 def test_groups_are_named_and_small_ones_withheld() -> None:
     ratings, trained, habits = study(5)
     alone = ["abc"[at % 3] if habit == "normal" else f"tiny {habit}" for at, habit in enumerate(habits.values())]
@@ -439,8 +426,6 @@ def test_the_report_has_the_advice_next_to_mpa_and_wra_with_the_items_to_look_at
 
 
 # The command line
-
-
 @pytest.fixture
 def files(write: Write) -> tuple[Path, Path]:
     ratings, trained, _ = study(0)

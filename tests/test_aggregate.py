@@ -76,8 +76,6 @@ def literal(ratings: pv.Ratings, result: pv.Aggregation, method: str, members: s
 
 
 # Values --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_what_labels_hide_against_literal_counts(method: str) -> None:
     ratings = study(1)
@@ -158,8 +156,6 @@ def test_probabilities_can_be_scored_as_predictions() -> None:
 
 
 # What is claimed -----------------------------------------------------------------------------------------------------
-
-
 def test_a_group_that_sees_items_otherwise_is_told_of_by_every_method() -> None:
     ratings = study(5, n_items=60, n_raters=45, missing=0.2, shift=1.6)
     result = pv.aggregate(ratings, ["g", "h"], permutations=199)
@@ -195,8 +191,6 @@ def test_tiny_groups_are_withheld() -> None:
 
 
 # Edges ---------------------------------------------------------------------------------------------------------------
-
-
 def test_groups_with_one_rating_an_item_have_no_departure_and_say_why() -> None:
     rows = [(f"i{i}", f"r{i}{g}", (i + k) % 3, g) for i in range(12) for k, g in enumerate("ab")]
     frame = pl.DataFrame(rows, schema=["item", "rater", "score", "g"], orient="row")
@@ -226,8 +220,7 @@ def test_totals_have_labels_but_no_models(write: Write) -> None:
     ratings = pv.read_ratings(write("totals.csv", "item,0,1\na,2,1\nb,0,3\n"), layout="totals", scale="0:1")
     assert not ratings.has_raters
     result = pv.aggregate(ratings, methods=["plurality", "posterior"])
-    assert result.labels()["plurality"].to_list() == [0, 1]
-    assert result.raters().height == 0
+    assert (result.labels()["plurality"].to_list(), result.raters().height) == ([0, 1], 0)
     with pytest.raises(InputError, match="dawid_skene needs to know who gave which rating, but these are totals"):
         pv.aggregate(ratings)
 
@@ -253,8 +246,6 @@ def test_methods_come_in_one_order_however_they_are_asked_for() -> None:
 
 
 # Files and the command line ------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Any, ...]:
     ratings = study(11, n_raters=30)

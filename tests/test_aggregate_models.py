@@ -46,8 +46,6 @@ def graded(
 
 
 # crowd-kit -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", FROZEN)
 def test_dawid_skene_against_crowd_kit(name: str) -> None:
     case = FROZEN[name]
@@ -72,8 +70,6 @@ def test_frozen_studies_are_those_of_the_script() -> None:
 
 
 # Brute force ---------------------------------------------------------------------------------------------------------
-
-
 def of_raters(ratings: pv.Ratings, log_errors: NDArray[Any], shares: NDArray[Any]) -> float:
     """Return the log-likelihood of ratings, item by item; log_errors are raters × said × true."""
     total = 0.0
@@ -155,8 +151,6 @@ def test_dawid_skene_ends_at_a_maximum_of_the_likelihood() -> None:
 
 
 # A known truth -------------------------------------------------------------------------------------------------------
-
-
 def test_the_ordinal_model_finds_the_truth_and_the_raters() -> None:
     ratings, truth, precision, bias = graded(1, n_items=600, n_raters=40, n_points=5, per_item=6)
     found = ordinal(ratings)
@@ -204,8 +198,7 @@ def test_items_and_raters_with_one_rating_and_points_that_nobody_gave(model: Any
     assert found.converged
     assert found.posterior.sum(axis=1) == pytest.approx(np.ones(4))
     assert (found.posterior[:, [0, 2, 4]] == 0).all()  # nobody gave them, so that no item is of them
-    assert found.posterior[1].argmax() == 3
-    assert found.posterior[2].argmax() == 1
+    assert (found.posterior[1].argmax(), found.posterior[2].argmax()) == (3, 1)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -27,8 +27,6 @@ QUICK: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0, "as
 
 
 # Golden values -------------------------------------------------------------------------------------------------------
-
-
 def golden_study(golden: Any) -> tuple[pv.Ratings, pl.DataFrame, dict[str, Any]]:
     """Return the worked example as ratings, every vote of a rater of its own, and answers."""
     known = golden["ada_met"]
@@ -74,8 +72,6 @@ def test_golden_values_by_arrays_and_by_the_lens(golden: Any) -> None:
 
 
 # A literal twin ------------------------------------------------------------------------------------------------------
-
-
 @st.composite
 def studies(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Draw ratings with gaps, raters of two or three groups, and answers with refusals and gaps."""
@@ -177,8 +173,6 @@ def test_sums_by_item_are_the_same_however_items_are_cut(monkeypatch: pytest.Mon
 
 
 # Models among themselves ---------------------------------------------------------------------------------------------
-
-
 def test_humans_have_an_alpha_of_their_own_beside_models() -> None:
     """Against the package krippendorff, on the items that a model was asked about."""
     study = pv.simulate(n_items=30, n_raters=12, seed=3)
@@ -308,8 +302,7 @@ def test_items_missing_on_either_side_are_counted_and_said() -> None:
 def test_failed_answers_are_never_charged() -> None:
     answers = pl.DataFrame({"model": "m", "item": ["a", "b"], "answer": ["yes", None], "state": ["answered", "failed"]})
     found = pv.alignment(RATINGS, answers, **QUICK)
-    assert found.row("m").n_items == 1
-    assert found.value("m") == 0.5
+    assert (found.row("m").n_items, found.value("m")) == (1, 0.5)
     assert found.accounts().row(0, named=True)["failed"] == 1
 
 
@@ -383,9 +376,7 @@ def test_totals_without_raters_give_the_overall_distances(write: Write) -> None:
     assert not ratings.has_raters
     answers = pl.DataFrame({"model": "m", "item": ["a", "b"], "answer": ["yes", "yes"]})
     found = pv.alignment(ratings, answers, bootstrap=20)
-    assert found.value("m") == 0.5
-    assert found.row("m").n_ratings == 8
-    assert found.stand_ins().height == 0
+    assert (found.value("m"), found.row("m").n_ratings, found.stand_ins().height) == (0.5, 8, 0)
 
 
 def test_raters_with_several_values_count_in_each_group() -> None:
@@ -437,8 +428,6 @@ def test_reserved_names_are_refused() -> None:
 
 
 # Models as raters ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("threshold", [None, 2])
 def test_models_as_raters_are_judged_as_raters_are(threshold: int | None) -> None:
     study = pv.simulate(n_items=80, n_raters=40, seed=7)

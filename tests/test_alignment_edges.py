@@ -124,8 +124,6 @@ def test_the_command_line_does_without_ratings(write: Write) -> None:
 
 
 # Groups that rated nothing that was answered -------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def batches() -> tuple[pv.Ratings, pl.DataFrame]:
     """Group a rated items 0–29, group b items 30–59; a model answered the former."""
@@ -174,8 +172,6 @@ def test_a_part_of_the_items_without_answers_is_no_error(batches: Any) -> None:
 
 
 # The table of items --------------------------------------------------------------------------------------------------
-
-
 def test_items_are_on_the_values_of_the_scale() -> None:
     votes = [(1, "r", 2), (1, "s", 4), (1, "t", 4), (2, "r", 1), (2, "s", 2), (3, "r", 8)]
     frame = pl.DataFrame(votes, schema=["item", "rater", "score"], orient="row")
@@ -198,8 +194,6 @@ def test_items_of_a_scale_of_words_have_its_words() -> None:
 
 
 # Texts of options ----------------------------------------------------------------------------------------------------
-
-
 def test_options_have_the_descriptions_of_the_scale() -> None:
     plain = pv.Scale(["no", "yes"])
     told = pv.Scale(["no", "yes"], descriptions=["Nobody agrees.", " "])
@@ -298,8 +292,7 @@ def test_the_published_answers_are_read_better_with_descriptions(real_data: Path
     frame = found.select("model", "prompt", "item", text="response")
     before, after = (Answers.from_frame(frame, scale) for scale in (labels, pv.Scale(labels, descriptions=told)))
     changed = np.flatnonzero((before.state != after.state) | (before.point != after.point))
-    assert len(changed) == 9
-    assert (before.point[changed] == -1).sum() == 6
+    assert (len(changed), (before.point[changed] == -1).sum()) == (9, 6)
     key = ["model", "prompt", "item"]
     for at in changed.tolist():
         voice = after.voices[after.voice[at]]

@@ -23,19 +23,7 @@ from plurivox.ask.database import StoreError
 from plurivox.ask.question import Reply, as_shown
 from plurivox.base.errors import FileError, InputError
 from plurivox.cli import answers_check
-from stored_answers import (
-    DESCRIBED,
-    FORGET,
-    LABELS,
-    QUESTION,
-    TEXTS,
-    a_request,
-    change,
-    fill,
-    names,
-    rows,
-    synthetic,
-)
+from stored_answers import DESCRIBED, FORGET, LABELS, QUESTION, TEXTS, a_request, change, fill, names, rows, synthetic
 from support import run_cli
 
 
@@ -45,8 +33,6 @@ def path(tmp_path: Path) -> Path:
 
 
 # Options -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -57,8 +43,7 @@ def path(tmp_path: Path) -> Path:
 def test_a_question_comes_back_from_what_a_store_holds(question: ask.Question) -> None:
     again = ask.Question.from_about(json.loads(json.dumps(question.about())))
     order = tuple(range(len(question.scale)))[::-1]
-    assert again.options(order) == question.options(order)
-    assert again.about() == question.about()
+    assert (again.options(order), again.about()) == (question.options(order), question.about())
     assert ("descriptions" in question.about()) == bool(question.descriptions)
 
 
@@ -104,8 +89,6 @@ def test_stores_without_descriptions_take_them_over(path: Path) -> None:
 
 
 # Reading again -------------------------------------------------------------------------------------------------------
-
-
 def test_what_is_read_as_before_stays(path: Path) -> None:
     fill(path, TEXTS)
     before = rows(path)
@@ -223,8 +206,7 @@ def test_rereading_as_json(path: Path) -> None:
     )  # fmt: skip
     assert (told["applied"], told["n_stored"]) == (False, 0)
     change_of = {one["to_state"]: one for one in told["changes"]}
-    assert change_of["answered"]["to_answer"] == "never"
-    assert change_of["answered"]["examples"] == ["A"]
+    assert (change_of["answered"]["to_answer"], change_of["answered"]["examples"]) == ("never", ["A"])
     assert change_of["refused"] == {
         "model": "m", "prompt": "plain", "from_state": "unreadable", "from_answer": None, "to_state": "refused",
         "to_answer": None, "old_rule": "old rule", "new_rule": right[4][14], "n": 1,
@@ -293,8 +275,7 @@ def test_an_answer_that_changed_meanwhile_is_not_overwritten(
     done = run_cli("answers", path, "--reread")
     assert "1 answer changed" in done.err
     assert "1 changed in the meantime; left as found" in done.err
-    assert [rows(path, "*", "WHERE item = '0'")] == seen
-    assert rows(path, "point", "WHERE item = '1'") == [(1,)]
+    assert ([rows(path, "*", "WHERE item = '0'")], rows(path, "point", "WHERE item = '1'")) == (seen, [(1,)])
 
 
 def test_many_answers_are_not_held_in_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,8 +301,6 @@ def test_stores_that_cannot_be_read_again(path: Path) -> None:
 
 
 # Options of the command ----------------------------------------------------------------------------------------------
-
-
 def test_refusals_are_a_table_of_texts_that_steers_nothing(path: Path, tmp_path: Path) -> None:
     said = "I cannot answer that.\n\x1b[31mIt | is"
     formula = "=1+1 I'm sorry, but I can't assist with that."

@@ -17,16 +17,7 @@ from plurivox import ask
 from plurivox.ask.auditing import chances, shares
 from plurivox.ask.question import Reply
 from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError
-from stored_answers import (
-    LABELS,
-    TEXTS,
-    a_request,
-    change,
-    fill,
-    names,
-    rows,
-    synthetic,
-)
+from stored_answers import LABELS, TEXTS, a_request, change, fill, names, rows, synthetic
 from support import Write, run_cli
 
 
@@ -36,8 +27,6 @@ def path(tmp_path: Path) -> Path:
 
 
 # Drawing a sample ----------------------------------------------------------------------------------------------------
-
-
 PARTS = [
     ("answered", "letter", "m", 900), ("answered", "letter", "n", 300), ("answered", "words", "m", 100),
     ("answered", "words", "n", 25), ("answered", "odd", "m", 4), ("refused", "refusal", "m", 150),
@@ -125,8 +114,7 @@ def test_chances_are_what_weights_say(path: Path) -> None:
         frame = ask.draw_audit(path, 14, seed)
         drawn.update(frame["id"])
         chance |= {key: 1 / weight for key, weight in frame.select("id", "weight").iter_rows()}
-    assert len(drawn) == 60
-    assert sum(chance.values()) == pytest.approx(14)
+    assert (len(drawn), sum(chance.values())) == (60, pytest.approx(14))
     for one, p in chance.items():
         error = math.sqrt(runs * p * (1 - p)) or 1e-9
         assert abs(drawn[one] - runs * p) < 4.5 * error  # 60 answers: one in 2,000 sets of seeds would fail
@@ -171,8 +159,7 @@ def test_a_table_is_written_once(path: Path, tmp_path: Path) -> None:
     again = run_cli("answers", path, "--audit", "4", "-o", table)
     assert again.code == 1
     assert f"{table}: it exists and may hold somebody's work. Name another file" in again.err
-    assert table.read_bytes() == content
-    assert names(tmp_path) == ["answers.db", "check.csv"]
+    assert (table.read_bytes(), names(tmp_path)) == (content, ["answers.db", "check.csv"])
     assert "these are all there are" in run_cli("answers", path, "--audit", "40", "-o", tmp_path / "b.csv").err
     assert run_cli("answers", path, "--audit", "4").code == 2
     assert "must end in .csv" in run_cli("answers", path, "--audit", "4", "-o", path).err
@@ -197,8 +184,6 @@ def test_the_table_is_safe_for_spreadsheets_and_terminals(path: Path, tmp_path: 
 
 
 # What a person found -------------------------------------------------------------------------------------------------
-
-
 def checked(*rows_: tuple[str, str, float, str | None]) -> pl.DataFrame:
     """A table of state, rule, weight and verdict."""
     return pl.DataFrame(
@@ -226,11 +211,9 @@ def test_accuracy_against_a_count_by_hand() -> None:
     assert overall.accuracy == pytest.approx(6 / 9)
     assert overall.n_effective == pytest.approx(81 / 25)  # (2 + 2 + 4 + 1)² / (4 + 4 + 16 + 1)
     assert (answered.n, answered.correct) == (3, 2)
-    assert answered.accuracy == pytest.approx(6 / 8)
-    assert answered.n_effective == pytest.approx(64 / 24)
+    assert (answered.accuracy, answered.n_effective) == (pytest.approx(6 / 8), pytest.approx(64 / 24))
     assert by_name["rule", "letter"] == ask.Share("rule", "letter", 2, 1, 0.5)
-    assert by_name["state", "refused"].accuracy == 0
-    assert by_name["state", "refused"].ci_low == 0
+    assert (by_name["state", "refused"].accuracy, by_name["state", "refused"].ci_low) == (0, 0)
     for row in (overall, answered):  # Wilson's bounds are where the estimate is 1.96 standard errors away
         for bound in (row.ci_low, row.ci_high):
             assert bound is not None

@@ -45,8 +45,7 @@ def test_every_reading_is_as_a_person_reads_it() -> None:
     assert frame["answer"].to_list() == [None if p is None else str(SCALE.labels[p]) for *_, p, _ in BY_HAND]
     for (*_, piece), read in zip(BY_HAND, frame["read"], strict=True):
         assert piece is None or read == piece
-    assert frame["rule"].null_count() == 0
-    assert answers.n_read == len(TEXTS)
+    assert (frame["rule"].null_count(), answers.n_read) == (0, len(TEXTS))
     assert answers.columns == {"item": "item", "text": "response"}
 
 
@@ -119,8 +118,7 @@ def test_a_store_gives_its_texts_and_rules(tmp_path: Path) -> None:
         stored = store.frame()
     frame = pv.read_answers(path, QUESTION.scale).to_frame()
     same = ["model", "prompt", "item", "state", "answer", "point", "text", "rule", "read"]
-    assert frame.select(same).rows() == stored.select(same).rows()
-    assert frame["read"][0] == "A"
+    assert (frame.select(same).rows(), frame["read"][0]) == (stored.select(same).rows(), "A")
 
 
 SHARES = st.sampled_from([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5], [0.5, 0.125, 0.375], None])

@@ -20,18 +20,7 @@ from model_server import NAMED, Answer, ModelServer, by_message, completion, say
 from plurivox import Scale, ask
 from plurivox.ask.question import Reply
 from plurivox.base.errors import InputError
-from stored_answers import (
-    DESCRIBED,
-    FORGET,
-    LABELS,
-    QUESTION,
-    READING,
-    a_request,
-    change,
-    fill,
-    names,
-    rows,
-)
+from stored_answers import DESCRIBED, FORGET, LABELS, QUESTION, READING, a_request, change, fill, names, rows
 from support import Done, run_cli
 
 KEY = "sk-very-secret-0123456789"
@@ -48,8 +37,6 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # A second reader -----------------------------------------------------------------------------------------------------
-
-
 def shown_options(message: str) -> dict[str, str]:
     return dict(re.findall(r"^(\w+)\) ([^:\n]+)", message.split("The answer:")[0], re.MULTILINE))
 
@@ -307,8 +294,7 @@ def test_without_unreadable_answers_nothing_is_asked(path: Path, monkeypatch: py
     done = run_cli("answers", path, "--reader-model", "big")
     assert done.code == 0
     assert "there are no unreadable answers; nothing was asked" in done.err
-    assert names(path.parent) == ["answers.db"]
-    assert rows(path) == before
+    assert (names(path.parent), rows(path)) == (["answers.db"], before)
     found = ask.read_by_model(path, "big")
     assert (found.n, found.asked) == (0, None)
 

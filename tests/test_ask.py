@@ -60,8 +60,6 @@ def varied(body: dict[str, Any], number: int) -> Answer:
 
 
 # What is stored ------------------------------------------------------------------------------------------------------
-
-
 def test_every_answer_is_stored_with_its_state(store: Path) -> None:
     with ModelServer(varied) as server:
         found = run(server, store, 10)
@@ -70,8 +68,7 @@ def test_every_answer_is_stored_with_its_state(store: Path) -> None:
     assert frame["item"].to_list() == items(10)["item"].to_list()
     assert frame["state"].to_list() == ["answered", "answered", "answered", "refused", "unreadable"] * 2
     assert frame["answer"].to_list() == ["never", "sometimes", "always", None, None] * 2
-    assert frame["text"][1] == "B) sometimes"
-    assert frame["version"].unique().to_list() == ["m-2025-01-01"]
+    assert (frame["text"][1], frame["version"].unique().to_list()) == ("B) sometimes", ["m-2025-01-01"])
     assert (frame["prompt_tokens"] > 10).all()
 
 
@@ -125,8 +122,7 @@ def test_odd_replies_do_not_end_the_run(store: Path, odd: dict[str, Any], mode: 
 
     with ModelServer(behave) as server:
         found = run(server, store, 2, mode=mode)
-    assert found.asked == 2
-    assert ask.Store.read(store).frame().height == 2
+    assert (found.asked, ask.Store.read(store).frame().height) == (2, 2)
 
 
 def test_structured_answers_in_a_code_fence(store: Path) -> None:
@@ -181,8 +177,7 @@ def test_shuffled_options_are_mapped_back_to_the_scale(store: Path) -> None:
     with ModelServer(always) as server:
         run(server, store, 30, shuffle=True, seed=3)
     frame = ask.Store.read(store).frame()
-    assert frame["answer"].unique().to_list() == ["always"]
-    assert frame["point"].unique().to_list() == [2]
+    assert (frame["answer"].unique().to_list(), frame["point"].unique().to_list()) == (["always"], [2])
     assert len({tuple(order) for order in frame["order"]}) > 3
 
 
@@ -192,10 +187,8 @@ def test_distributions_are_over_the_scale_whatever_the_order(store: Path) -> Non
     for order, shares, held, point in (
         ask.Store.read(store).frame().select("order", "distribution", "held", "point").iter_rows()
     ):
-        assert shares[order[1]] == pytest.approx(0.7)
-        assert sorted(shares) == pytest.approx([0.15, 0.15, 0.7])
-        assert held == pytest.approx(1.0)
-        assert point == order[1]
+        assert (shares[order[1]], sorted(shares)) == (pytest.approx(0.7), pytest.approx([0.15, 0.15, 0.7]))
+        assert (held, point) == (pytest.approx(1.0), order[1])
 
 
 def test_servers_without_log_probabilities(store: Path) -> None:
@@ -229,16 +222,13 @@ def test_repetitions_prompts_and_models(store: Path) -> None:
 
 
 # Models that cannot be asked -----------------------------------------------------------------------------------------
-
-
 def test_a_model_that_is_gone_does_not_stop_the_others(store: Path) -> None:
     def behave(body: dict[str, Any], number: int) -> Answer:
         return (NAMED["unknown model"] if body["model"] == "unknown" else say("A"))(body, number)
 
     with ModelServer(behave) as server:
         found = run(server, store, 20, ["m", "unknown"], concurrency=4)
-    assert found.states == Counter(answered=20)
-    assert list(found.problems) == ["unknown"]
+    assert (found.states, list(found.problems)) == (Counter(answered=20), ["unknown"])
     assert "does not know the model 'unknown'" in found.problems["unknown"]
     assert found.left == 20
     assert ask.Store.read(store).frame()["model"].unique().to_list() == ["m"]
@@ -295,8 +285,6 @@ def test_retries_are_counted_with_the_answer(store: Path) -> None:
 
 
 # Stores --------------------------------------------------------------------------------------------------------------
-
-
 def test_a_store_of_another_question_is_refused(store: Path) -> None:
     with ModelServer(say("A")) as server:
         run(server, store, 1)
@@ -342,8 +330,6 @@ def test_inside_a_running_loop(store: Path) -> None:
 
 
 # Processes -----------------------------------------------------------------------------------------------------------
-
-
 def command(server: ModelServer, write: Write, store: Path, n: int, *more: str) -> list[str]:
     table = write("items.csv", items(n).write_csv())
     return [
@@ -372,8 +358,7 @@ def test_a_killed_run_loses_at_most_what_was_on_its_way(store: Path, write: Writ
         assert f"{stored} stored before" in done.stderr
         assert len(server.requests) <= 400 + 8
     frame = ask.Store.read(store).frame()
-    assert frame.height == 400
-    assert frame["state"].unique().to_list() == ["answered"]
+    assert (frame.height, frame["state"].unique().to_list()) == (400, ["answered"])
 
 
 @pytest.mark.slow
@@ -405,8 +390,6 @@ def test_an_interrupted_run_ends_quickly_and_goes_on(store: Path, write: Write, 
 
 
 # The commands --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def table(write: Write) -> Path:
     return write("items.csv", "id,rot\n1,Be kind.\n2,Never lie.\n")
@@ -597,12 +580,9 @@ def test_commands_with_bad_input(table: Path, write: Write, store: Path) -> None
     with ModelServer(say("A")) as server:
         kept = store.with_name("kept.csv")
         assert run_cli(*base[:-1], kept, "--base-url", server.base_url).code == 0
-        assert run_cli("answers", kept, "--export", kept).code == 1
-        assert ask.Store.read(kept).frame().height == 2
+        assert (run_cli("answers", kept, "--export", kept).code, ask.Store.read(kept).frame().height) == (1, 2)
     done = run_cli("answers", write("not.db", "hello"))
-    assert done.code == 1
-    assert len(done.err.strip().splitlines()) == 1
-    assert run_cli("answers", store).code == 1
+    assert (done.code, len(done.err.strip().splitlines()), run_cli("answers", store).code) == (1, 1, 1)
 
 
 def test_a_server_that_is_not_there(table: Path, store: Path) -> None:

@@ -16,18 +16,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from model_server import (
-    Answer,
-    Behaviour,
-    ModelServer,
-    always,
-    by_message,
-    completion,
-    page,
-    say,
-    script,
-    status,
-)
+from model_server import Answer, Behaviour, ModelServer, always, by_message, completion, page, say, script, status
 from plurivox.ask import client, wire
 from plurivox.ask.client import AskFailed, ChatServer, ModelGone, Pace
 from plurivox.ask.question import Mode, Reply, Request
@@ -97,8 +86,6 @@ def failure(behaviour: Behaviour | str, **options: Any) -> tuple[PlurivoxError, 
 
 
 # What a good answer gives, and what is sent for it
-
-
 def test_a_text() -> None:
     with ModelServer(by_message(lambda text: "B" if "rude" in text else "A")) as server:
         reply = ask(server, request(temperature=0.5, top_p=0.9, max_tokens=7, seed=3, top_k=40))
@@ -181,8 +168,6 @@ def test_no_reply_in_other_json(data: Any) -> None:
 
 
 # Refusals
-
-
 @pytest.mark.parametrize(
     ("behaviour", "text", "refusal"),
     [
@@ -202,8 +187,6 @@ def test_refusals_are_replies(behaviour: Behaviour | str, text: str, refusal: st
 
 
 # Trying again
-
-
 @pytest.mark.parametrize(
     ("behaviour", "message"),
     [
@@ -234,8 +217,7 @@ def test_given_up_after_all_attempts(behaviour: Behaviour | str, message: str) -
     limit = LIMIT if "did not answer" in message else 20
     error, n = failure(behaviour, attempts=3, timeout=limit)
     assert isinstance(error, AskFailed)
-    assert str(error) == message
-    assert n == 3
+    assert (str(error), n) == (message, 3)
 
 
 @pytest.mark.parametrize("bad", ["busy", "broken", "drop", "cut", "malformed", "page", "gateway page", "empty"])
@@ -291,8 +273,7 @@ def test_retry_after_as_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_is_left_alone_as_long_as_it_asks(code: int, clock: Clock) -> None:
     with ModelServer(script(status(code, {"Retry-After": "17"}), say())) as server:
         reply = ask(server, backoff=0.1)
-    assert reply.attempts == 2
-    assert clock.waits == [17]
+    assert (reply.attempts, clock.waits) == (2, [17])
 
 
 def test_others_hold_back_as_well(clock: Clock) -> None:
@@ -308,8 +289,6 @@ def test_others_hold_back_as_well(clock: Clock) -> None:
 
 
 # The rate
-
-
 def test_slots_are_evenly_spaced_over_concurrent_callers(clock: Clock) -> None:
     async def run() -> None:
         pace = Pace(rate=120)
@@ -388,8 +367,6 @@ def test_cancelling_is_not_an_attempt() -> None:
 
 
 # What no further attempt can help
-
-
 @pytest.mark.parametrize(
     ("behaviour", "message"),
     [
@@ -447,8 +424,6 @@ def test_a_request_that_is_no_json() -> None:
 
 
 # The key
-
-
 def test_the_key_is_sent() -> None:
     with ModelServer() as server:
         ask(server)
@@ -541,8 +516,6 @@ def test_a_key_that_cannot_be_one(key: str) -> None:
 
 
 # The address
-
-
 @pytest.mark.parametrize(
     "address", ["http://example.org/v1", "http://10.0.0.7:8000/v1", "http://me:hunter2@localhost.evil.org/v1"]
 )

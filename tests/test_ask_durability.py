@@ -64,8 +64,6 @@ def in_copy(path: Path) -> int:
 
 
 # Answers reach the file itself ---------------------------------------------------------------------------------------
-
-
 def test_many_answers_reach_the_file_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_LOOSE", 20)
     monkeypatch.setattr(module, "LONGEST_LOOSE", 1e9)
@@ -129,8 +127,6 @@ def test_a_copy_of_the_file_of_a_run_lacks_a_few_seconds(path: Path, write: Writ
 
 
 # Claims lapse --------------------------------------------------------------------------------------------------------
-
-
 def change(path: Path, statement: str) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(statement)
@@ -153,8 +149,7 @@ def test_a_silent_run_of_this_machine_loses_its_claims(path: Path) -> None:
         assert stopped.put(REQUESTS[1], Reply("C"), state="answered", point=2)  # the first answer stays
         assert not other.put(REQUESTS[1], Reply("B"), state="answered", point=1)
         stopped.beat()
-        assert other.claim(REQUESTS[:6]) == []
-        assert other.frame()["answer"].to_list() == ["never", "often"]
+        assert (other.claim(REQUESTS[:6]), other.frame()["answer"].to_list()) == ([], ["never", "often"])
 
 
 STOPPABLE = """
@@ -189,8 +184,7 @@ def test_a_stopped_run_is_taken_over_and_stores_nothing_twice(
                 stopped.send_signal(signal.SIGSTOP)
                 stuck[0] = False
                 time.sleep(1.5)
-                assert run_cli(*given).code == 0
-                assert states(path) == {"answered": 150}
+                assert (run_cli(*given).code, states(path)) == (0, {"answered": 150})
                 stopped.send_signal(signal.SIGCONT)
                 _, told = stopped.communicate(timeout=60)
             finally:
@@ -212,8 +206,6 @@ def states(path: Path) -> dict[str, int]:
 
 
 # Damage --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A store of 40 answers as bytes; its pages hold the table, its index, and long prompts."""
@@ -368,8 +360,6 @@ def test_a_store_is_copied_whole_while_another_writes(path: Path) -> None:
 
 
 # Files that are no store ---------------------------------------------------------------------------------------------
-
-
 def newer(path: Path) -> None:
     Store.open(path, ABOUT).close()
     change(path, "PRAGMA user_version = 7")

@@ -245,8 +245,6 @@ def test_a_failure_of_our_own_while_reading_ends_nothing(store: Path, monkeypatc
 
 
 # Keys that come back -------------------------------------------------------------------------------------------------
-
-
 def each(write: Callable[[int], str]) -> Callable[[str], str]:
     return lambda secret: "".join(write(ord(char)) for char in secret)
 

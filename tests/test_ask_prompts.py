@@ -35,8 +35,6 @@ def asked(prompt: Prompt, text: str = "Be kind.", order: tuple[int, ...] = (0, 1
 
 
 # Options -------------------------------------------------------------------------------------------------------------
-
-
 def test_options_have_letters_and_beyond_26_numbers() -> None:
     assert [option.letter for option in QUESTION.options()] == ["A", "B", "C"]
     assert Question(Scale.range(0, 25)).letters[-1] == "Z"
@@ -61,8 +59,7 @@ def test_orders_are_permutations_that_depend_on_their_arguments_alone(
     n: int, seed: int, item: str, sample: int
 ) -> None:
     order = shuffled(n, seed, item, sample)
-    assert sorted(order) == list(range(n))
-    assert order == shuffled(n, seed, item, sample)
+    assert (sorted(order), order) == (list(range(n)), shuffled(n, seed, item, sample))
 
 
 def test_shuffled_orders_are_all_about_as_frequent() -> None:
@@ -73,8 +70,6 @@ def test_shuffled_orders_are_all_about_as_frequent() -> None:
 
 
 # Prompts -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", PROMPTS)
 def test_every_prompt_shows_question_options_and_text_once(name: str) -> None:
     text = asked(Prompt.of(name, QUESTION))
@@ -190,8 +185,6 @@ def test_templates_that_are_none(write: Write) -> None:
 
 
 # Fences --------------------------------------------------------------------------------------------------------------
-
-
 def fence_of(text: str) -> tuple[str, str, str]:
     first, _, rest = fenced(text).partition("\n")
     inner, _, last = rest.rpartition("\n")
@@ -229,8 +222,6 @@ def test_hostile_texts_are_text_in_every_prompt() -> None:
 
 
 # Plans ---------------------------------------------------------------------------------------------------------------
-
-
 def plan_of(items: Any = ITEMS, models: Any = ("m", "n"), **more: Any) -> Any:
     return make_plan(items, QUESTION, models, **more)
 
@@ -289,8 +280,6 @@ def test_bad_items_and_models() -> None:
 
 
 # Templates of anybody -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "template",
     [

@@ -62,8 +62,6 @@ def answer(store: Store, *requests: Request) -> None:
 
 
 # what is stored
-
-
 def test_everything_comes_back(path: Path) -> None:
     request = a_request("ä/7", order=(2, 0, 1), mode="logprobs", sample=3)
     text = "B) „sometimes“ 🙂\n\ta\u200dé " + "x" * 100_000
@@ -75,8 +73,7 @@ def test_everything_comes_back(path: Path) -> None:
     (row,) = rows(path)
     assert (row["span_start"], row["span_end"], row["attempts"], row["seconds"]) == (0, 1, 2, 0.5)
     assert row["refusal"] == row["error"] == ""
-    assert row["key"] == request.key
-    assert tuple(json.loads(row["messages_json"])) == request.messages
+    assert (row["key"], tuple(json.loads(row["messages_json"]))) == (request.key, request.messages)
     with Store.read(path) as store:
         assert store.about == ABOUT
         (shown,) = store.frame(with_prompts=True).to_dicts()
@@ -124,10 +121,8 @@ def test_frame_is_sorted_and_typed_also_if_empty_or_in_chunks(path: Path, monkey
         answer(store, *requests)
         frame = store.frame()
         assert store.frame(True).columns == [*names, "messages"]
-    assert frame.columns == names
-    assert frame.schema == empty.schema
-    assert frame.schema["distribution"] == pl.List(pl.Float64)
-    assert frame.schema["order"] == pl.List(pl.Int64)
+    assert (frame.columns, frame.schema) == (names, empty.schema)
+    assert (frame.schema["distribution"], frame.schema["order"]) == (pl.List(pl.Float64), pl.List(pl.Int64))
     assert frame.height == len(requests)
     keys = [(one.model, one.prompt, one.item, one.sample) for one in requests]
     assert frame.select("model", "prompt", "item", "sample").rows() == sorted(keys)
@@ -151,13 +146,10 @@ def test_counts_and_tokens(path: Path) -> None:
 def test_a_point_beyond_the_labels_has_no_label(path: Path) -> None:
     with Store.open(path) as store:
         answer(store, REQUESTS[0])
-        assert store.about == {}
-        assert store.frame()["answer"].to_list() == [None]
+        assert (store.about, store.frame()["answer"].to_list()) == ({}, [None])
 
 
 # claims
-
-
 def test_nothing_is_claimed_twice_by_one_run(path: Path) -> None:
     with Store.open(path, ABOUT) as store:
         assert store.claim([*REQUESTS, *REQUESTS]) == REQUESTS
@@ -220,8 +212,7 @@ def test_a_run_on_another_host_lives_by_its_heartbeat(path: Path) -> None:
         far.put(REQUESTS[1], Reply("C"), state="answered", point=2)
         here.put(REQUESTS[1], None, state="failed")
         far.beat()
-        assert far.claim(REQUESTS[:3]) == []
-        assert here.frame()["answer"].to_list() == ["never", "often"]
+        assert (far.claim(REQUESTS[:3]), here.frame()["answer"].to_list()) == ([], ["never", "often"])
         assert len(rows(path, "SELECT * FROM runs")) == 2
 
 
@@ -317,8 +308,6 @@ def test_threads_may_share_a_store(path: Path) -> None:
 
 
 # what it is about
-
-
 def test_another_question_or_scale_is_refused_and_named(path: Path) -> None:
     Store.open(path, ABOUT).close()
     Store.open(path, {"labels": ("never", "sometimes", "often"), "question": "How rude is it?"}).close()
@@ -349,8 +338,6 @@ def test_a_store_without_a_question_takes_it_over(path: Path) -> None:
 
 
 # files that are no store
-
-
 def refused(path: Path, match: str, **options: Any) -> None:
     """See that opening raises one plain line and leaves the folder as it was."""
     before = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
@@ -458,8 +445,6 @@ def test_without_hard_links_it_is_created_all_the_same(path: Path, monkeypatch: 
 
 
 # reading, and trouble while writing
-
-
 def test_it_can_be_read_while_another_writes(path: Path) -> None:
     with Store.open(path, ABOUT) as writing, Store.read(path) as reading:
         writing.claim(REQUESTS)
@@ -498,8 +483,7 @@ def test_a_full_disk_leaves_what_was_stored(path: Path) -> None:
         stored = store.frame()["item"].to_list()
         assert sorted(stored, key=int) == [str(item) for item in range(len(stored))]
         assert stored
-    assert rows(path, "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
-    assert len(rows(path)) == len(stored)
+    assert (rows(path, "PRAGMA integrity_check"), len(rows(path))) == ([{"integrity_check": "ok"}], len(stored))
 
 
 def test_a_lock_held_too_long_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

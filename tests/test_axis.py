@@ -50,8 +50,7 @@ def test_small_groups_are_withheld_and_counted() -> None:
 def test_the_other_of_two_groups_is_withheld_with_it() -> None:
     axis = Axis.of(study(gender=["Man"] * 50 + ["Woman"] * 4), "gender")
     assert axis.shown == ()
-    assert axis.n_withheld == 2
-    assert axis.revealing.tolist() == [True, False]
+    assert (axis.n_withheld, axis.revealing.tolist()) == (2, [True, False])
     assert "Woman" not in repr(axis)
 
 
@@ -108,8 +107,7 @@ def test_raters_keep_the_order_of_their_codes() -> None:
     frame = pl.DataFrame({"item": [1, 1, 1], "rater": ["10", "9", "007"], "score": [0, 1, 1]})
     ratings = Ratings.from_frame(frame, scale=Scale.range(0, 1))
     axis = Axis.of(ratings, "rater")
-    assert axis.groups == tuple(ratings.raters["rater"])
-    assert axis.codes.tolist() == [0, 1, 2]
+    assert (axis.groups, axis.codes.tolist()) == (tuple(ratings.raters["rater"]), [0, 1, 2])
 
 
 def test_numbers_and_bins_keep_their_order() -> None:

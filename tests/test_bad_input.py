@@ -360,8 +360,7 @@ def test_writing_leaves_the_old_file_on_failure(tmp_path: Path, small: pl.DataFr
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("old", [path])
     with pytest.raises(FileError, match="it cannot be written"):
         pv.write_ratings(pv.Ratings.from_frame(small), tmp_path / "no" / "folder.parquet")
     (tmp_path / "folder.parquet").mkdir()
@@ -410,8 +409,7 @@ def test_attributes_among_questions_are_noticed(write: Write, columns: list[str]
         "age": lambda row: 18 + row, "years": lambda row: 18 + row, "Sex": lambda row: row % 2 + 1
     }  # fmt: skip
     ratings = pv.read_ratings(write("s.csv", survey(columns, **cells)), **options)
-    assert ratings.intake.layout == "survey"
-    assert ratings.items["item"].to_list() == ["calm", "happy"]
+    assert (ratings.intake.layout, ratings.items["item"].to_list()) == ("survey", ["calm", "happy"])
     assert ratings.raters.columns == ["rater", columns[-1]]
 
 
@@ -441,8 +439,7 @@ def test_wide_tables_are_still_read(
     write: Write, columns: list[str], cells: dict[str, Callable[[int], object]], options: dict[str, Any]
 ) -> None:
     ratings = pv.read_ratings(write("w.csv", survey(columns, **cells)), **options)
-    assert ratings.intake.layout == "wide"
-    assert ratings.raters["rater"].to_list() == sorted(columns[1:])
+    assert (ratings.intake.layout, ratings.raters["rater"].to_list()) == ("wide", sorted(columns[1:]))
 
 
 def test_a_score_off_the_scale_is_still_told_by_its_place(write: Write) -> None:

@@ -21,8 +21,6 @@ CLAIMS = ("irr", "xrr", "gai", "view_correlation")
 
 
 # Designs in which who rated what depends on the group -----------------------------------------------------------------
-
-
 def two_pools(mixed: float) -> pv.Ratings:
     """Return raters who see 15 of the 40 items of one of two pools; groups go to different pools unless mixed."""
     rng = np.random.default_rng(3)
@@ -79,8 +77,6 @@ def test_without_strata_the_same_data_would_be_claimed_to_differ() -> None:
 
 
 # Undecided, and nothing -----------------------------------------------------------------------------------------------
-
-
 def value(group: str, statistic: str = "gai", **more: Any) -> Row:
     known: dict[str, Any] = {"direction": "above", "null_median": 1.0, "n_permutations": 999, "claim": False}
     return Row("group", "g", group, statistic, 1.2, **{**known, **more})
@@ -142,8 +138,6 @@ def test_a_claim_on_a_part_of_the_items_names_it() -> None:
 
 
 # Attributes that travel together --------------------------------------------------------------------------------------
-
-
 def test_a_claim_says_within_what_it_holds() -> None:
     row = value("a", p_value=0.002, p_adjusted=0.002, claim=True)
     holds = replace(row, kind="held", other="age", claim=None)
@@ -194,13 +188,10 @@ def test_claims_are_tested_again_within_the_other_attributes() -> None:
 
 def test_one_of_several_questions_says_the_same_as_alone() -> None:
     rows = (value("a", p_value=0.002, p_adjusted=0.002, claim=True), value("b", p_value=0.03, p_adjusted=0.2))
-    assert said_of(*rows, question="Q1") == said_of(*rows)
-    assert len(said_of(*rows)) == 2
+    assert (said_of(*rows, question="Q1"), len(said_of(*rows))) == (said_of(*rows), 2)
 
 
 # One family over axes -------------------------------------------------------------------------------------------------
-
-
 def two_axes(seed: int = 4) -> pv.Ratings:
     made = pv.simulate(
         n_items=40, n_raters=40, attributes={"g": {"a": 0.5, "b": 0.3, "c": 0.2}, "h": {"u": 0.4, "v": 0.6}},
@@ -250,8 +241,6 @@ def test_more_shuffles_are_the_same_whatever_the_threads() -> None:
 
 
 # Names ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("axis", "group", "name"),
     [

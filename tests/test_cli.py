@@ -75,8 +75,7 @@ def test_simulate_specifications(tmp_path: Path, program: Program) -> None:
     settings = json.loads((tmp_path / "settings.json").read_text())
     assert settings["attributes"] == {"region": {"Far North": 0.5, "South": 0.5}}
     expected = {"condition": {"region": "South"}, "bias": 0.4, "shared_sd": 0.5, "violation": "bias"}
-    assert settings["effects"] == [expected]
-    assert settings["models"][0]["like"] == {"region": "South"}
+    assert (settings["effects"], settings["models"][0]["like"]) == ([expected], {"region": "South"})
     assert settings["styles"] == {"normal": 0.5, "central": 0.5}
     assert not (tmp_path / "trained.csv").exists()
     assert pl.read_csv(tmp_path / "ratings.csv").height == 210
@@ -397,8 +396,7 @@ def test_a_report_says_what_it_replaces(
         f"error: {notes}: it exists and was not written by plurivox. Name another file, or overwrite it with --force "
         "(force=True)."
     )
-    assert notes.read_text() == "my notes"
-    assert (tmp_path / "r.html").stat().st_mtime_ns == whole
+    assert (notes.read_text(), (tmp_path / "r.html").stat().st_mtime_ns) == ("my notes", whole)
     assert program(*asked, "--force") == 0
     assert "replaced r-summary.html of" in program.err
 

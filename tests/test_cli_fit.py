@@ -93,8 +93,7 @@ def test_context_scale_and_name(study: Path, tmp_path: Path) -> None:
     arguments = ["--context", "before", "--scale", "0:4", "--epochs", 2, "--validation", 0.3, "-o", folder, "--json"]
     done = run_cli("fit", study / "items.csv", study / "ratings.csv", *arguments)
     told = done.json()
-    assert told["training"]["unseen"] == ["4"]
-    assert told["training"]["n_validation"] == 72
+    assert (told["training"]["unseen"], told["training"]["n_validation"]) == (["4"], 72)
     assert told["settings"]["epochs"] == 2
     assert "no training rating is 4" in done.err
     found = run_cli("predict", folder, study / "items.csv", "--name", "mine", "--scale", "0:4")
@@ -226,8 +225,7 @@ def test_predictions_keep_their_items(model: Path, ids: list[str]) -> None:
         assert done.code == 0, done.err
         found = pv.read_predictions(Path(name) / "p.csv", "0:3")
         printed = back(run_cli("predict", model, items), Path(name))
-    assert sorted(found.items) == sorted(ids)
-    assert printed["item"].to_list() == ids
+    assert (sorted(found.items), printed["item"].to_list()) == (sorted(ids), ids)
 
 
 def test_items_are_joined_by_the_column_of_the_ratings(study: Path, tmp_path: Path) -> None:
@@ -247,8 +245,7 @@ def test_the_items_are_not_overwritten(study: Path, tmp_path: Path) -> None:
     run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
     (tmp_path / "items.csv").write_bytes((study / "items.csv").read_bytes())
     done = run_cli("predict", tmp_path / "m", tmp_path / "items.csv", "-o", tmp_path / "items.csv")
-    assert done.code == 1
-    assert (tmp_path / "items.csv").read_bytes() == (study / "items.csv").read_bytes()
+    assert (done.code, (tmp_path / "items.csv").read_bytes()) == (1, (study / "items.csv").read_bytes())
 
 
 def test_other_encodings(study: Path, tmp_path: Path) -> None:

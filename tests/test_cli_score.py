@@ -95,8 +95,6 @@ def whole(study: Study) -> pv.SoftScores:
 
 
 # Scores --------------------------------------------------------------------------------------------------------------
-
-
 def test_a_plain_run_prints_tables_and_findings(scored: Done) -> None:
     assert scored.code == 0
     for text in (
@@ -194,8 +192,7 @@ def test_bins_as_given(study: Study) -> None:
     assert frame["bin"].unique(maintain_order=True).to_list() == ["all", "2-3", "4-10", "11+"]
     n = study.ratings.counts().sum(axis=1)
     sizes = dict(frame.filter(statistic="expected_emd", model="vague", axis="all").select("bin", "n_items").iter_rows())
-    assert sizes["2-3"] == ((n >= 2) & (n <= 3)).sum()
-    assert sizes["11+"] == (n >= 11).sum()
+    assert (sizes["2-3"], sizes["11+"]) == (((n >= 2) & (n <= 3)).sum(), (n >= 11).sum())
     few = run("score", *study.files, *FAST, "--bins", "2-3")
     assert "items are in none of the bins, but count towards all items." in few.words
 
@@ -296,8 +293,7 @@ def test_training_ratings_have_the_columns_of_the_ratings(study: Study, write: W
     frame = pl.read_csv(study.files[0]).rename({"item": "conv", "rater": "who", "score": "Q"})
     path = write("odd.csv", frame.write_csv())
     asked = ("score", path, study.files[1], "--item", "conv", "--rater", "who", "--score", "Q", "--scale", "0:4", *FAST)
-    assert run(*asked).code == 0
-    assert run(*asked, "--train", path).code == 0
+    assert (run(*asked).code, run(*asked, "--train", path).code) == (0, 0)
 
 
 def test_items_with_few_ratings_are_left_out(study: Study) -> None:
@@ -384,8 +380,6 @@ def test_unrated_items_have_a_bin_of_their_own(study: Study, write: Write) -> No
 
 
 # Bad input -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -466,8 +460,6 @@ def test_names_are_printed_as_they_are(hostile: tuple[Path, Path]) -> None:
 
 
 # Items ---------------------------------------------------------------------------------------------------------------
-
-
 def test_items_prints_both_lists(study: Study) -> None:
     found = run("items", study.files[0])
     assert found.code == 0
@@ -497,8 +489,7 @@ def test_items_as_json_and_csv_are_the_python_result(study: Study) -> None:
     expected = pv.items(study.ratings, by="gender", **options)
     found = run(*asked, "--json").json()
     assert found["uncertain"] == expected.uncertain.to_dicts()
-    assert found["divided"] == expected.divided.to_dicts()
-    assert found["settings"] == expected.settings
+    assert (found["divided"], found["settings"]) == (expected.divided.to_dicts(), expected.settings)
     for table, frame in (
         ("uncertain", expected.uncertain), ("divided", expected.divided), ("distributions", expected.distributions()),
     ):  # fmt: skip
@@ -553,8 +544,6 @@ def test_a_precision_out_of_reach(study: Study) -> None:
 
 
 # Reports -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_a_report_with_predictions_has_a_section_for_them(study: Study, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")

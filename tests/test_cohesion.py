@@ -129,8 +129,7 @@ def test_one_pass_against_the_pure_functions(seed: int, level: str, ties: str, c
 
 
 @pytest.mark.parametrize(
-    ("n_items", "n_raters", "n_points"),
-    [(520, 250, 3), (300, 255, 8), (40, 256, 4), (30, 40, 9), (3, 300, 12)],
+    ("n_items", "n_raters", "n_points"), [(520, 250, 3), (300, 255, 8), (40, 256, 4), (30, 40, 9), (3, 300, 12)]
 )
 def test_packed_counts_at_their_limits(n_items: int, n_raters: int, n_points: int) -> None:
     """Up to 255 ratings an item and 8 points counts share a word, sums of them are emptied every 256 items."""
@@ -279,8 +278,7 @@ def test_dices_findings(dices: pv.Ratings) -> None:
     (nothing,) = [one for one in said if one.text.startswith("No difference between groups is certain: of 10 groups, ")]
     p = found.to_frame().filter(pl.col("statistic").is_in(["irr", "xrr", "gai", "view_correlation"]))["p_adjusted"]
     known = p.drop_nulls().to_list()
-    assert len(known) == 40
-    assert nothing.p == min(known)
+    assert (len(known), nothing.p) == (40, min(known))
     assert nothing.text.endswith(
         f"the smallest p = {min(known):.3f} after correction over 40 values.".replace("0.", ".")
     )
@@ -346,8 +344,6 @@ def test_a_true_effect_is_found() -> None:
 
 
 # Bootstrap -----------------------------------------------------------------------------------------------------------
-
-
 def test_weighted_alpha_against_the_literal_formula() -> None:
     """D_o = (1/W)·Σ W_i/(W_i² − Q_i)·Σ n_c n_k δ and D_e = Σ n_c n_k δ/(W² − ΣQ_i), rater by rater."""
     ratings = study(5)
@@ -440,8 +436,6 @@ def test_a_matrix_of_distances_is_a_level() -> None:
 
 
 # Contrasts, pairs, families ------------------------------------------------------------------------------------------
-
-
 def test_contrast_is_the_difference_and_mirrors() -> None:
     ratings = study(8, n_raters=40)
     found = pv.cohesion(ratings, "g", permutations=99, bootstrap=50, contrast=("x", "y"), min_group_size=1)
@@ -481,8 +475,6 @@ def test_the_two_groups_of_a_binary_axis_are_one_hypothesis() -> None:
 
 
 # Overlapping groups --------------------------------------------------------------------------------------------------
-
-
 def overlapping(seed: int = 12) -> tuple[pv.Ratings, list[set[str]]]:
     ratings = study(seed, n_raters=30, missing=0.2)
     rng = np.random.default_rng(seed)
@@ -535,8 +527,6 @@ def test_overlapping_groups_are_withheld_described_and_refused_where_they_must()
 
 
 # Honest edges --------------------------------------------------------------------------------------------------------
-
-
 def made(scores: dict[str, list[int | None]], groups: dict[str, str], n_points: int = 3) -> pv.Ratings:
     """A table written by hand: rater → scores of items 0, 1, 2, …"""
     rows = [(i, rater, score) for rater, own in scores.items() for i, score in enumerate(own)]
@@ -651,8 +641,7 @@ def test_a_million_raters_with_one_rating_each() -> None:
 
 def test_without_permutations_there_are_values_and_no_p() -> None:
     frame = pv.cohesion(study(1), "g", permutations=0, min_group_size=1).to_frame()
-    assert frame["p_value"].null_count() == frame.height
-    assert frame["p_adjusted"].null_count() == frame.height
+    assert (frame["p_value"].null_count(), frame["p_adjusted"].null_count()) == (frame.height, frame.height)
     assert frame.filter(statistic="irr")["value"].is_not_nan().all()
 
 
@@ -724,8 +713,6 @@ def test_language_models_are_raters() -> None:
 
 
 # Results and the command line ----------------------------------------------------------------------------------------
-
-
 def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "plurivox", "cohesion", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)

@@ -93,7 +93,6 @@ def test_what_was_recognised_is_read_back(write: Write) -> None:
     ratings = pv.read_ratings(data, item="conv id", rater="who", score='Q "1"', scale=scale, duplicates="mode")
     config = load_config(write("plurivox.toml", config_text(ratings, ReadSettings(raters="people.csv")))).reading
     assert (config.item, config.rater, config.score) == ("conv id", "who", 'Q "1"')
-    assert config.scale == scale
-    assert config.duplicates == "mode"
+    assert (config.scale, config.duplicates) == (scale, "mode")
     assert config.raters is not None
     assert config.raters.endswith("people.csv")

@@ -66,8 +66,6 @@ def frame_in(source: Any) -> pl.DataFrame:
 
 
 # FILE::NAME -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_name_is_split_where_a_file_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert split_name("a.xlsx::B") == ("a.xlsx", "B")
@@ -131,8 +129,6 @@ def test_a_workbook_that_is_read_is_not_written_over(study: Path) -> None:
 
 
 # Excel ----------------------------------------------------------------------------------------------------------------
-
-
 def test_cells_are_what_the_spreadsheet_shows(write: Write) -> None:
     rows: list[list[Any]] = [["a", "b", "c", 2019], ["007", 7.0, 0.5, True], [" x ", 1e15, -3, Error("#N/A")],
             [Error("#REF!"), None, "", "=1+1"]]  # fmt: skip
@@ -223,16 +219,12 @@ def test_a_long_text_that_many_cells_share_is_refused(write: Write) -> None:
 
 
 # Databases ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_database_is_left_as_it_was(tmp_path: Path, write: Write) -> None:
     path = write(
         "study.db", databases.made(sqlite3.connect, databases.TABLE, databases.ROWS, "PRAGMA journal_mode = WAL")
     )
     before = path.read_bytes()
-    assert len(pv.read_ratings(path)) == 2
-    assert os.listdir(tmp_path) == ["study.db"]
-    assert path.read_bytes() == before
+    assert (len(pv.read_ratings(path)), os.listdir(tmp_path), path.read_bytes()) == (2, ["study.db"], before)
 
 
 def test_tables_and_views_by_name(write: Write) -> None:
@@ -241,8 +233,7 @@ def test_tables_and_views_by_name(write: Write) -> None:
         statements = (databases.TABLE, databases.ROWS, databases.OTHER, "INSERT INTO raters VALUES (1, 30), (2, 40)")
         path = write(f"study.{kind}", databases.made(connect, *begin, *statements, databases.VIEW))
         ratings = pv.read_ratings(f"{path}::rated", raters=f"{path}::RATERS")
-        assert len(ratings) == 2
-        assert ratings.raters["age"].to_list() == ["30", "40"]
+        assert (len(ratings), ratings.raters["age"].to_list()) == (2, ["30", "40"])
         assert "it has no table 'x'; it contains 3 tables" in message(f"{path}::x")
         assert message(path).endswith("study.KIND::ratings.".replace("KIND", kind))  # not the first, which is raters
 
@@ -308,8 +299,6 @@ def test_answers_may_be_in_any_database(write: Write) -> None:
 
 
 # Arrow ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
 def test_sizes_of_messages_against_pyarrow(compression: str | None) -> None:
     table = pa.table({"item": ["é" * 100] * 5, "score": list(range(5)), "list": [[1, 2], None, [], [3], [4]]})
@@ -336,8 +325,6 @@ def test_arrow_that_unpacks_to_very_much_is_refused(write: Write) -> None:
 
 
 # Folders and archives -------------------------------------------------------------------------------------------------
-
-
 def test_files_in_their_natural_order_with_their_names(write: Write) -> None:
     found = frame_in(write("p.zip", archive(archives.PARTS)))
     assert found.rows() == [
@@ -373,8 +360,7 @@ def test_parquet_in_parts_and_stored_ratings(tmp_path: Path) -> None:
             folder / f"p{part}.parquet"
         )
     ratings = pv.read_ratings(folder)
-    assert len(ratings) == 6
-    assert ratings.items["item"].dtype == pl.Int64
+    assert (len(ratings), ratings.items["item"].dtype) == (6, pl.Int64)
     pv.write_ratings(ratings, folder / "stored.parquet")
     assert "'stored.parquet' in it holds ratings that plurivox stored" in message(folder)
     assert len(pv.read_ratings(f"{folder}::stored")) == 6

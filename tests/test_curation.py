@@ -246,8 +246,7 @@ def test_order_of_rows_and_threads_change_no_byte(tmp_path: Path) -> None:
         folder.mkdir()
         written = write_curation(found, folder / "pairs.jsonl")
         texts.append([found.to_json(), *(path.read_text() for path in written.paths())])
-    assert len(texts[0]) == 4
-    assert texts[0] == texts[1]
+    assert (len(texts[0]), texts[0]) == (4, texts[1])
 
 
 @pytest.mark.parametrize("per_point", [1, 3, 1000])
@@ -264,8 +263,7 @@ def test_items_are_drawn_over_the_whole_scale(per_point: int) -> None:
         assert dict(own.group_by("point").len().iter_rows()) == {
             str(point): min(per_point, size) for point, size in sizes.items()
         }
-        assert own["score"].min() == min(mean.values())
-        assert own["score"].max() == max(mean.values())
+        assert (own["score"].min(), own["score"].max()) == (min(mean.values()), max(mean.values()))
         assert all(near[item] == int(point) for item, point in own.select("item", "point").iter_rows())
 
 
@@ -463,8 +461,7 @@ def test_groups_without_enough_are_said_and_small_ones_withheld(tmp_path: Path) 
     )
     found = pv.curate(ratings_of(frame), by="group", **FAST)
     groups = {row["group"]: row for row in found.table("groups").iter_rows(named=True)}
-    assert list(groups) == ["a", "b", "few"]
-    assert groups["few"]["n_raters_selected"] == 0
+    assert (list(groups), groups["few"]["n_raters_selected"]) == (["a", "b", "few"], 0)
     text = " ".join(found.findings())
     assert "few: none of its raters is eligible" in text
     assert "2 groups withheld, having fewer than 5 raters" in text
@@ -492,8 +489,6 @@ def test_selected_raters_who_share_few_items_are_said() -> None:
 
 
 # decisions ------------------------------------------------------------------------------------------------------------
-
-
 def filled(path: Path, words: list[str]) -> str:
     """Return a list with decisions filled in, in turn."""
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
@@ -600,13 +595,10 @@ def test_a_list_of_decisions_is_never_written_over(tmp_path: Path) -> None:
     other.write_text("x")
     with pytest.raises(FileError, match="may hold somebody's decisions"):
         write_curation(found, tmp_path / "pairs.jsonl", decisions=other)
-    assert mine.read_text() == "my work"
-    assert sorted(os.listdir(tmp_path)) == ["other.csv", "pairs.decisions.csv"]
+    assert (mine.read_text(), sorted(os.listdir(tmp_path))) == ("my work", ["other.csv", "pairs.decisions.csv"])
 
 
 # files ----------------------------------------------------------------------------------------------------------------
-
-
 def hostile() -> pl.DataFrame:
     frame = study("a", "b", "reversed", n_items=len(HOSTILE) * 4)
     return frame.with_columns(
@@ -632,8 +624,7 @@ def test_hostile_texts_survive_as_data(tmp_path: Path) -> None:
     known = {row["item"]: row for row in frame.iter_rows(named=True)}
     for line in lines:
         row = json.loads(line)
-        assert list(row) == found.to_frame().columns
-        assert row["prompt"] == known[row["chosen_item"]]["prompt"]
+        assert (list(row), row["prompt"]) == (found.to_frame().columns, known[row["chosen_item"]]["prompt"])
         assert row["chosen"] == known[row["chosen_item"]]["response"]
         assert row["rejected"] == known[row["rejected_item"]]["response"]
     assert pl.read_ndjson(written.data).height == len(lines)
@@ -695,8 +686,6 @@ def test_nothing_is_left_if_writing_fails(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 # what is refused ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -748,8 +737,6 @@ def test_a_reference_named_by_its_id_is_not_written() -> None:
 
 
 # the command ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     study("a", "b", "c", "reversed").write_csv(tmp_path / "ratings.csv")
@@ -833,10 +820,7 @@ def test_the_command_prints_json_and_writes_nothing(folder: Path) -> None:
         (["-o", "{folder}/x.jsonl"], "name the groups to curate for with one --by"),
         (["--by", "group", "--by", "rater", "-o", "{folder}/x.jsonl"], "with one --by"),
         (["--by", "group", "--several", "group=;", "-o", "{folder}/x.jsonl"], "its groups overlap"),
-        (
-            ["--by", "group", "--min-ratings", "999", "-o", "{folder}/x.jsonl"],
-            "no group has an eligible rater",
-        ),
+        (["--by", "group", "--min-ratings", "999", "-o", "{folder}/x.jsonl"], "no group has an eligible rater"),
         (["--by", "group", "--min-margin", "5", "-o", "{folder}/x.jsonl"], "there are no pairs to curate"),
         (["--by", "group", "--decisions", "{folder}/experts.csv", "-o", "{folder}/x.jsonl"], "no column 'pair'"),
         (["--by", "group", "--decisions", "{folder}/none.csv", "-o", "{folder}/x.jsonl"], "none.csv"),
@@ -873,5 +857,4 @@ def test_no_group_of_dices_is_certain_to_stand_apart(real_data: Path) -> None:
         folder / "ratings.csv", scale="No,Unsure,Yes", raters=folder / "raters.csv", items=folder / "items.csv"
     )
     found = pv.curate(ratings, by="race", permutations=199)
-    assert set(found.table("groups")["standing"]) == {"in line"}
-    assert set(found.to_frame()["weight"]) == {1.0}
+    assert (set(found.table("groups")["standing"]), set(found.to_frame()["weight"])) == ({"in line"}, {1.0})

@@ -120,8 +120,7 @@ def test_the_next_call_goes_on_with_a_part(server: Server, tmp_path: Path) -> No
     assert names(tmp_path) == ["a.bin.partial", "a.bin.partial.json"]
     server.cuts, server.asked = [], []
     assert fetch(server.address(), tmp_path / "a.bin", sha256=SUM).read_bytes() == BODY
-    assert server.asked == ["bytes=100000-"]
-    assert names(tmp_path) == ["a.bin"]
+    assert (server.asked, names(tmp_path)) == (["bytes=100000-"], ["a.bin"])
 
 
 @pytest.mark.parametrize("change", ["the file", "weak", "no ranges", "another address"])
@@ -136,8 +135,7 @@ def test_a_part_of_another_file_is_not_gone_on_with(server: Server, tmp_path: Pa
     if change == "the file":
         server.tag = '"v2"'
     path = fetch(server.address("other" if change == "another address" else "file.bin"), tmp_path / "a.bin")
-    assert path.read_bytes() == BODY
-    assert names(tmp_path) == ["a.bin"]
+    assert (path.read_bytes(), names(tmp_path)) == (BODY, ["a.bin"])
 
 
 def test_a_part_longer_than_the_file_begins_anew(server: Server, tmp_path: Path) -> None:
@@ -151,8 +149,7 @@ def test_a_wrong_checksum_leaves_nothing_and_the_old_file_as_it_was(server: Serv
     (tmp_path / "a.bin").write_bytes(b"old")
     with pytest.raises(DownloadError, match=f"its SHA-256 is {SUM}, but the published one of a.bin is {'0' * 64}"):
         fetch(server.address(), tmp_path / "a.bin", sha256="0" * 64)
-    assert names(tmp_path) == ["a.bin"]
-    assert (tmp_path / "a.bin").read_bytes() == b"old"
+    assert (names(tmp_path), (tmp_path / "a.bin").read_bytes()) == (["a.bin"], b"old")
 
 
 def test_a_full_disk_is_one_error_and_the_part_is_gone_on_with(server: Server, tmp_path: Path) -> None:
@@ -278,8 +275,7 @@ def test_get_again_fetches_nothing_and_load_finds_it(server: Server, offered: Da
         pv.data.get(offered.name)
     pv.data.get(offered.name, accept_licence=True)
     assert run_cli("data", "get", offered.name, "--accept-licence").code == 0
-    assert len(server.asked) == 1
-    assert len(pv.data.load(offered.name).ratings) == 1
+    assert (len(server.asked), len(pv.data.load(offered.name).ratings)) == (1, 1)
     listed = {one["name"]: one["here"] for one in run_cli("data", "list", "--json").json()}
     assert {name for name, here in listed.items() if here} == {offered.name}
 
@@ -295,8 +291,7 @@ def test_a_copy_at_hand_is_taken_if_it_is_the_one(server: Server, offered: Datas
     (tmp_path / "mine.csv").write_bytes(CSV)
     done = run_cli("data", "get", offered.name, "--from", tmp_path / "mine.csv", "--accept-licence")
     assert done.code == 0, done.err
-    assert Path(done.out.strip()).name == "raw_data.csv"
-    assert Path(done.out.strip()).read_bytes() == CSV
+    assert (Path(done.out.strip()).name, Path(done.out.strip()).read_bytes()) == ("raw_data.csv", CSV)
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     done = run_cli("data", "get", offered.name, "--from", tmp_path / "other.csv", "--accept-licence")
     assert done.code == 1

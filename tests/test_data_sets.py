@@ -47,8 +47,6 @@ def attribute(frame: pl.DataFrame, key: str, name: str) -> dict[Any, Any]:
 
 
 # The records ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("one", ALL.values(), ids=lambda one: one.name)
 def test_a_record_says_what_it_must(one: Dataset) -> None:
     assert one.licence.strip()
@@ -175,8 +173,7 @@ def test_social_chemistry_in_its_archive_and_out_of_it(tmp_path: Path) -> None:
         archive.writestr("social-chem-101/social-chem-101.v1.0.tsv", text)
     for name in ("social-chem-101.v1.0.tsv", "social-chem-101.zip"):
         found = pv.data.load("social-chemistry-101", tmp_path / name).ratings
-        assert scores(found) == {("rot/1", 7, 4)}
-        assert found.intake.missing_scores == 1
+        assert (scores(found), found.intake.missing_scores) == ({("rot/1", 7, 4)}, 1)
         assert found.where(items={"m": "50"}).n_items == 1
         assert attribute(found.items, "item", "text") == {"rot/1": 'It\'s "bad" to lie.'}
 
@@ -294,8 +291,6 @@ def test_multipref(write: Write) -> None:
 
 
 # What is wrong with a file --------------------------------------------------------------------------------------------
-
-
 def test_another_format_is_one_error(write: Write, tmp_path: Path) -> None:
     with pytest.raises(ColumnError, match=r"dices-350 needs Q_overall, which is missing; it has item_id, rater_id"):
         pv.data.load("dices-350", write("a.csv", "item_id,rater_id\n1,2\n"))
@@ -381,8 +376,6 @@ def test_info_tells_licence_citation_and_what_the_loader_saw() -> None:
 
 
 # Copies of the originals ----------------------------------------------------------------------------------------------
-
-
 def test_dices_350_copy_in_the_originals_columns(real_data: Path, tmp_path: Path) -> None:
     folder = real_data / "dices350"
     ratings, raters, items = (
@@ -411,8 +404,7 @@ def test_convabuse_original(real_data: Path) -> None:
     found = pv.data.load("convabuse", path).ratings
     frame = pl.read_csv(path, infer_schema=False).unique(["conv_id", "user", "annotator_id"], keep="first")
     totals = [frame.filter(pl.col(f"is_abuse.{point}") == "1").height for point in range(-3, 2)]
-    assert found.counts().sum(axis=0).tolist() == totals
-    assert len(found) == frame.height
+    assert (found.counts().sum(axis=0).tolist(), len(found)) == (totals, frame.height)
     assert found.scale.labels == (-3, -2, -1, 0, 1)
 
 

@@ -65,8 +65,6 @@ def by_least_squares(frame: pl.DataFrame, group: str | None = None) -> float:
 
 
 # The slope -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("missing", [False, True])
 def test_slopes_against_least_squares(missing: bool) -> None:
     frame = table(slopes=(0.1, 0, -0.05))
@@ -92,8 +90,6 @@ def test_dates_are_counted_in_days() -> None:
 
 
 # Shuffles ------------------------------------------------------------------------------------------------------------
-
-
 def test_shuffles_against_theory() -> None:
     """With times of rater r in random order Σ d·y has mean 0 and variance Σd²·Σ(y − ȳ)²/(n − 1)."""
     frame = table()
@@ -169,8 +165,6 @@ def test_p_values_are_uniform_without_drift() -> None:
 
 
 # Intervals -----------------------------------------------------------------------------------------------------------
-
-
 def test_values_left_out_against_least_squares_without_them() -> None:
     frame = table(4, slopes=(0.1, 0, 0))
     ratings = ratings_of(frame)
@@ -245,8 +239,6 @@ def test_intervals_hold_the_drift_that_was_planted() -> None:
 
 
 # What is undefined ---------------------------------------------------------------------------------------------------
-
-
 def frame_of(rows: list[tuple[int, str, int, float]]) -> pv.Ratings:
     frame = pl.DataFrame(rows, schema=["item", "rater", "score", "time"], orient="row")
     return pv.Ratings.from_frame(frame, scale="0:4", time="time", duplicates="keep")
@@ -290,8 +282,6 @@ def test_who_is_withheld() -> None:
 
 
 # Orders --------------------------------------------------------------------------------------------------------------
-
-
 def in_order(seed: int, *, same: bool, view: float = 0.6, n_items: int = 30, n_raters: int = 60) -> pv.Ratings:
     """Return a study without drift, whose two groups see single items differently; in the same order, or in any."""
     rng = np.random.default_rng(seed)
@@ -334,8 +324,7 @@ def test_how_alike_orders_are_against_shuffles() -> None:
             keyed = frame.with_columns(key=rng.random(frame.height))
             times = keyed.select(pl.col("time").sort_by("key").over("rater"))["time"]
             drawn.append(norm.isf(measured(ratings_of(frame.with_columns(time=times)))["group"].same_order))
-        assert np.mean(drawn) == pytest.approx(0, abs=0.25)
-        assert np.std(drawn) == pytest.approx(1, abs=0.25)
+        assert (np.mean(drawn), np.std(drawn)) == (pytest.approx(0, abs=0.25), pytest.approx(1, abs=0.25))
 
 
 def test_raters_one_by_one_are_tested() -> None:

@@ -80,8 +80,6 @@ def bits(sums: Sums) -> NDArray[np.float64]:
 
 
 # Parts ---------------------------------------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 10_000), st.integers(1, 60))
 @settings(max_examples=40)
 def test_parts_are_whole_items_past_every_so_many_ratings(seed: int, size: int) -> None:
@@ -92,8 +90,7 @@ def test_parts_are_whole_items_past_every_so_many_ratings(seed: int, size: int) 
     assert np.concatenate([part.scores for part in parts]).tolist() == ratings.scores.tolist()
     assert np.concatenate([part.raters for part in parts]).tolist() == ratings.codes_of_raters.tolist()
     for part in parts:
-        assert part.offsets[0] == 0
-        assert part.offsets[-1] == len(part.scores)
+        assert (part.offsets[0], part.offsets[-1]) == (0, len(part.scores))
         assert part.offsets[-2] < size  # without its last item it would be too small
     for part in parts[:-1]:
         assert part.offsets[-1] >= size
@@ -130,8 +127,6 @@ def test_a_part_is_picklable_and_stays_read_only() -> None:
 
 
 # Counts --------------------------------------------------------------------------------------------------------------
-
-
 def test_counts_against_a_literal_count() -> None:
     ratings, axis = study(1)
     group_of = dict(zip(ratings.raters["rater"], ratings.raters["g"], strict=True))
@@ -183,8 +178,6 @@ def test_blocks_of_items_do_not_depend_on_what_else_is_computed(monkeypatch: pyt
 
 
 # Draws over parts ----------------------------------------------------------------------------------------------------
-
-
 def draws_of_every_kind() -> list[Draws]:
     return [
         Draws.permuted(7, 3), Draws.resampled(7, 3, "items"), Draws.permuted(1, 3), Draws.subsampled(7, 3),
@@ -271,8 +264,6 @@ def test_no_draws_give_nothing_and_observed_is_permutation_zero() -> None:
 
 
 # Shuffling -----------------------------------------------------------------------------------------------------------
-
-
 def test_labels_keep_strata_and_who_is_outside() -> None:
     ratings, axis = study(10, n_raters=30)
     strata = (np.arange(30) % 3).astype(np.int32)
@@ -305,8 +296,6 @@ def test_subsamples_have_as_many_of_each_group_as_the_smallest_has() -> None:
 
 
 # Units of items ------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class UnitEntropy:
     """The entropy of each item, by units."""
@@ -352,8 +341,7 @@ def test_single_items_have_the_same_sums_however_they_are_cut() -> None:
 
 def test_results_come_in_order_and_may_be_left_off() -> None:
     made = pool.as_made(lambda first, last: first, 50, Running(3))
-    assert next(made) == 0
-    assert list(made) == list(range(1, 50))
+    assert (next(made), list(made)) == (0, list(range(1, 50)))
     started: list[int] = []
     stopped = pool.as_made(lambda first, last: started.append(first), 500, Running(1))
     next(stopped)
@@ -368,5 +356,4 @@ def test_as_many_threads_as_processors_that_may_be_used() -> None:
         "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); print(*before, processors())"
     )
     all_of_them, allowed, one = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    assert all_of_them == allowed
-    assert one == "1"
+    assert (all_of_them, one) == (allowed, "1")

@@ -56,8 +56,6 @@ def rated(*rows: tuple[Any, ...], scale: Any = "0:4") -> pv.Ratings:
 
 
 # Values --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("of", "numbers"),
     [
@@ -164,8 +162,6 @@ def test_counts_per_point_have_intervals_over_items(write: Write) -> None:
 
 
 # Judges --------------------------------------------------------------------------------------------------------------
-
-
 def test_several_judges_are_weighed_together(found: pv.Estimate, study: pv.Simulation) -> None:
     assert study.answers is not None
     numbers: dict[str, float] = dict(zip("01234", range(5), strict=True))
@@ -228,8 +224,6 @@ def test_judges_that_copy_each_other_are_like_one() -> None:
 
 
 # Shape ---------------------------------------------------------------------------------------------------------------
-
-
 def test_small_groups_are_withheld(study: pv.Simulation, answers: pv.Answers) -> None:
     sizes = dict(study.raters.group_by("ethnicity").len().iter_rows())
     least = sorted(sizes.values())[1]
@@ -323,8 +317,6 @@ def test_answers_without_any_rated_item_are_refused() -> None:
 
 
 # The population ------------------------------------------------------------------------------------------------------
-
-
 def selected_study(seed: int, *, by_severity: bool) -> tuple[pv.Ratings, pv.Answers]:
     """Return a study in which people rated a random part of the items, or the most severe ones."""
     made = pv.simulate(n_items=300, n_raters=20, ratings_per_item=4, seed=seed)
@@ -374,8 +366,6 @@ def test_the_test_of_shares_against_scipy() -> None:
 
 
 # Simulations ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.claims
 def test_random_parts_are_seldom_said_to_differ() -> None:
     """60 studies notice a rate of 15 % instead of 5 % (at most 8 of them are called different)."""

@@ -50,8 +50,6 @@ def words(chart: Any) -> str:
 
 
 # The chart -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("width", [340, 680, 950])
 def test_the_forest_has_every_part_group_and_judge(found: pv.Estimate, width: int) -> None:
     with plots.sized(width):
@@ -87,8 +85,6 @@ def test_what_cannot_be_estimated_is_said() -> None:
 
 
 # The report ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("undrawn")
 def test_the_report_has_a_section_where_models_answered_more(
     ratings: pv.Ratings, answers: pv.Answers, found: pv.Estimate
@@ -124,8 +120,6 @@ def test_a_threshold_of_the_reference_alone_is_not_one_of_the_ratings(folder: Pa
 
 
 # The command ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_command_gives_what_the_function_gives(folder: Path, found: pv.Estimate) -> None:
     arguments = ("estimate", folder / "ratings.csv", folder / "answers.csv", "--by", "age", "--subset", "violation",
                  "--threshold", 3)  # fmt: skip
@@ -163,8 +157,7 @@ def test_items_that_nobody_rated_are_sorted_by_the_table_of_items(folder: Path, 
     )  # fmt: skip
     assert done.code == 0, done.err
     found = pv.Estimate.from_json(done.out)
-    assert found.settings["subsets"] == ["0", "1", "2"]
-    assert found.settings["n_unsorted"] == 1
+    assert (found.settings["subsets"], found.settings["n_unsorted"]) == (["0", "1", "2"], 1)
     assert sum(found.accounts().filter(pl.col("subset") != "all", model="model-a")["n_further"]) == 149
 
 

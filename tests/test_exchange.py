@@ -61,8 +61,6 @@ def linked_slowly(clusters: Clusters) -> set[Clusters]:
 
 
 # Blocks --------------------------------------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 10_000))
 @settings(max_examples=60)
 def test_blocks_against_slow_complete_linkage(seed: int) -> None:
@@ -150,8 +148,6 @@ def test_totals_have_nobody_to_exchange(tmp_path: Path) -> None:
 
 
 # Given attributes ----------------------------------------------------------------------------------------------------
-
-
 def test_given_attributes_are_strata() -> None:
     ratings = seen([range(4)] * 6, wave=["p", "p", "q", "q", "q", "r"], site=["u", "u", "u", "v", "v", "v"])
     found = Exchange.of(ratings, ("wave",))
@@ -178,8 +174,6 @@ def test_finer_strata_share_both_codes() -> None:
 
 
 # Groups that can be exchanged ----------------------------------------------------------------------------------------
-
-
 def test_groups_that_share_no_stratum_cannot_be_exchanged() -> None:
     ratings = seen([range(4)] * 8)
     codes = np.array([0, 1, 0, 2, 2, 3, -1, 3], np.int32)
@@ -194,8 +188,6 @@ def test_groups_that_share_no_stratum_cannot_be_exchanged() -> None:
 
 
 # Joint shuffles ------------------------------------------------------------------------------------------------------
-
-
 def test_axes_with_the_same_raters_share_their_shuffles() -> None:
     """A second axis that is a function of the first stays that function of it in every draw."""
     ratings = seen([range(3)] * 12)
@@ -238,8 +230,6 @@ def test_shuffles_of_some_raters_are_uniform() -> None:
 
 
 # The design check ----------------------------------------------------------------------------------------------------
-
-
 def sparse(seed: int, *, drift: float = 0.0, more: float = 0.0) -> pv.Ratings:
     """Return a study in which group "a" may see other items, or more of them."""
     rng = np.random.default_rng(seed)

@@ -70,8 +70,6 @@ QUICK = ("--permutations", 19, "--by", "gender")
 
 
 # Forms ---------------------------------------------------------------------------------------------------------------
-
-
 def test_latex_against_a_table_written_by_hand() -> None:
     assert latex_text([Document([ODD], ["100 % of it & more."])]) == LATEX
 
@@ -185,8 +183,6 @@ def test_markdown_shows_each_text_as_it_is_by_another_parser(text: str) -> None:
 
 
 # Commands ------------------------------------------------------------------------------------------------------------
-
-
 def test_files_hold_what_is_printed(ratings: Path, tmp_path: Path) -> None:
     files = {"json": "a.json", "csv": "a.csv", "markdown": "a.md", "latex": "a.tex", "html": "a.HTML"}
     asked = [word for form, name in files.items() for word in (f"--{form}", tmp_path / name)]
@@ -301,8 +297,6 @@ def test_data_sets_as_tables(tmp_path: Path) -> None:
 
 
 # Python --------------------------------------------------------------------------------------------------------------
-
-
 def test_python_gives_what_the_command_prints(ratings: Path) -> None:
     known = pv.read_ratings(ratings, scale="0:2", rater_attributes=["gender"], item_attributes=["text"])
     found = pv.cohesion(known, ["gender"], permutations=19)
@@ -314,8 +308,6 @@ def test_python_gives_what_the_command_prints(ratings: Path) -> None:
 
 
 # Charts --------------------------------------------------------------------------------------------------------------
-
-
 def pdf_streams(content: bytes) -> list[bytes]:
     """Return the unpacked streams of a PDF."""
     packed = re.findall(rb"/FlateDecode\s*>>\s*stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL)

@@ -47,8 +47,6 @@ SMALL = ("--items", 12, "--raters", 12)
 
 
 # What is refused ------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a small simulated study."""
@@ -212,8 +210,7 @@ def test_the_mode_of_a_file_is_kept_and_its_temporary_is_no_wider(tmp_path: Path
         assert stat.S_IMODE(temporary.stat().st_mode) & ~mode == 0
         pl.DataFrame({"a": [1]}).write_csv(temporary)
         assert stat.S_IMODE(temporary.stat().st_mode) & ~mode == 0
-    assert stat.S_IMODE(path.stat().st_mode) == mode
-    assert path.read_text() == "a\n1\n"
+    assert (stat.S_IMODE(path.stat().st_mode), path.read_text()) == (mode, "a\n1\n")
 
 
 def test_a_write_protected_file_stays(tmp_path: Path) -> None:
@@ -236,8 +233,6 @@ def test_a_long_name_is_no_obstacle(tmp_path: Path) -> None:
 
 
 # Errors ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("call", ["os.open", "os.fsync", "os.replace", "pathlib.Path.write_bytes"])
 def test_a_full_disk_is_one_error_and_the_old_file_is_there(tmp_path: Path, call: str) -> None:
     path = tmp_path / "out"
@@ -249,8 +244,7 @@ def test_a_full_disk_is_one_error_and_the_old_file_is_there(tmp_path: Path, call
         f"{path}: it cannot be written (No space left on device). Free some space or write elsewhere; the old file is "
         "unchanged."
     )
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["out"]
+    assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["out"])
 
 
 def test_a_disk_that_really_is_full(tmp_path: Path) -> None:
@@ -320,8 +314,6 @@ def test_a_disk_that_cannot_be_read_is_said(study: Path) -> None:
 
 
 # Folders --------------------------------------------------------------------------------------------------------------
-
-
 def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -335,8 +327,7 @@ def test_a_study_is_made_again_as_often_as_one_likes(tmp_path: Path) -> None:
     second = content(tmp_path / "s")
     assert set(first) - set(second) == {"predictions.csv"}
     assert second["ratings.csv"] != first["ratings.csv"]
-    assert second["notes.txt"] == b"mine"
-    assert run_cli("simulate", tmp_path / "s", *SMALL).code == 0
+    assert (second["notes.txt"], run_cli("simulate", tmp_path / "s", *SMALL).code) == (b"mine", 0)
     assert content(tmp_path / "s") == first | {"notes.txt": b"mine"}
 
 
@@ -352,8 +343,7 @@ def test_a_folder_with_other_data_is_refused(tmp_path: Path, command: str) -> No
         f"error: {tmp_path / 'data'}: the folder holds other files (ratings.csv, zz.csv). Name another folder, or "
         "overwrite with --force (force=True).\n"
     )
-    assert done.out == ""
-    assert content(tmp_path / "data") == before
+    assert (done.out, content(tmp_path / "data")) == ("", before)
 
 
 def test_what_was_changed_since_is_kept_unless_forced(tmp_path: Path) -> None:
@@ -391,8 +381,6 @@ def test_a_readme_of_somebody_else_is_not_written_over(tmp_path: Path) -> None:
 
 
 # Interrupted at any moment --------------------------------------------------------------------------------------------
-
-
 @functools.cache
 def curations() -> list[pv.Curation]:
     """Two curations of a small study in which a group is for a person to decide on."""
@@ -634,8 +622,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> No
     done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL
     left = Path(done.stdout.strip())
-    assert left.read_text() == "half"
-    assert path.read_text() == "old"
+    assert (left.read_text(), path.read_text()) == ("half", "old")
     os.utime(left, (time.time() - 5, time.time() - 5))
     with replacing(path) as running:  # is being written, and locked
         os.utime(running, (time.time() - 5, time.time() - 5))
@@ -721,8 +708,6 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
 
 
 # Signals and streams --------------------------------------------------------------------------------------------------
-
-
 def stopped_by(number: int) -> Callable[..., None]:
     def work(*_: object, **__: object) -> None:
         os.kill(os.getpid(), number)
@@ -741,8 +726,7 @@ def test_signals_end_the_program_in_one_line(study: Path, number: int, code: int
         assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == handlers
     finally:
         signal.signal(number, came_with)  # ignored, if the tests run under nohup
-    assert done.code == code
-    assert done.err.splitlines()[-1] == "interrupted; nothing half-written is left"
+    assert (done.code, done.err.splitlines()[-1]) == (code, "interrupted; nothing half-written is left")
     assert done.err.count("\n") == 2  # with what was taken for what
 
 

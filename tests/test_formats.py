@@ -34,8 +34,7 @@ def told(ratings: pv.Ratings) -> tuple[tuple[str, ...], ...]:
 @pytest.mark.parametrize("case", GOOD, ids=lambda case: case.id)
 def test_what_was_written_is_read_without_being_told(case: Case, tmp_path: Path) -> None:
     ratings = pv.read_ratings(case.write(tmp_path), **case.arguments(tmp_path))
-    assert told(ratings) == tuple(sorted(case.ratings))
-    assert ratings.intake.left_out == dict(case.left_out)
+    assert (told(ratings), ratings.intake.left_out) == (tuple(sorted(case.ratings)), dict(case.left_out))
     for piece in case.remarks:
         assert any(piece in remark for remark in ratings.intake.remarks), ratings.intake.remarks
     if case.format in [one.name for one in PLATFORMS] and not case.beside:

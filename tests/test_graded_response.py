@@ -27,8 +27,6 @@ SLOPES = (1.5, 0.9, 2.0, 0.7)
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
-
-
 class Study(NamedTuple):
     table: Array
     severity: Array
@@ -70,8 +68,6 @@ def close(found: object, expected: object, tolerance: float) -> bool:
 
 
 # The literal likelihood ----------------------------------------------------------------------------------------------
-
-
 def used_points(column: Array) -> Array:
     return np.unique(column[~np.isnan(column)])
 
@@ -151,8 +147,7 @@ TABLES = [
 def test_the_log_likelihood_is_the_literal_one(table: Array) -> None:
     found = graded_response(table, grid=61)
     literal = literal_log_likelihood(table, found.discrimination, own_thresholds(found, table))
-    assert found.n_grid == 61
-    assert found.log_likelihood == pytest.approx(literal, rel=1e-10, abs=1e-6)
+    assert (found.n_grid, found.log_likelihood) == (61, pytest.approx(literal, rel=1e-10, abs=1e-6))
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -238,8 +233,6 @@ def test_a_finer_grid_hardly_changes_a_fit_that_is_fine_enough() -> None:
 
 
 # Other software ------------------------------------------------------------------------------------------------------
-
-
 class Fitted(NamedTuple):
     a: Array
     log_likelihood: float
@@ -332,8 +325,6 @@ def test_real_scores_are_fitted_as_by_mirt_and_girth(real_data: Path, data: Call
 
 
 # Recovery ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_intervals_cover_what_was_simulated() -> None:
     slopes, cuts = (1.5, 0.9, 2.0, 0.7, 1.2, 1.0), (-1.0, 0.2, 1.2)
@@ -360,8 +351,6 @@ def test_estimates_come_close_with_many_items() -> None:
 
 
 # What must hold ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("missing", [0.0, 0.3], ids=["complete", "missing"])
 def test_reversing_all_scores_reverses_severity(missing: float) -> None:
     table = simulated(300, seed=31, missing=missing).table
@@ -448,8 +437,6 @@ def test_progress_is_told_a_likelihood_that_rises() -> None:
 
 
 # Probabilities and expected scores -----------------------------------------------------------------------------------
-
-
 def test_probabilities_and_expected_scores_follow_the_formula() -> None:
     found = graded_response(reversed_at(simulated(200, seed=41).table, 2) * 2 + 1)
     theta = [-2.5, 0.0, 0.7, 30.0]
@@ -479,8 +466,6 @@ def test_one_severity_and_extreme_ones_have_probabilities_too() -> None:
 
 
 # Edge cases ----------------------------------------------------------------------------------------------------------
-
-
 def test_raters_of_one_score_or_none_are_set_aside_with_a_reason() -> None:
     table = simulated(200, seed=51).table
     found = graded_response(np.hstack([table, np.full((200, 1), 2.0), np.full((200, 1), NAN)]))

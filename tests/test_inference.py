@@ -34,8 +34,6 @@ nan, inf = math.nan, math.inf
 
 
 # Permutation: slow twins, written as the definitions read
-
-
 def defined(values: Iterable[float]) -> list[float]:
     return [value for value in values if not math.isnan(value)]
 
@@ -68,8 +66,6 @@ def gappy(seed: int, *shape: int) -> Floats:
 
 
 # Permutation
-
-
 def test_p_values_against_golden(golden: Any) -> None:
     for case in golden["pvalue"]:
         assert compare(case["obs"], case["s"]).p_value == pytest.approx(case["two_sided_plus_one"], abs=1e-15)
@@ -180,8 +176,7 @@ def test_undefined_is_nan_and_counted(convention: str) -> None:
     null = np.array([[0.0, nan, 0.0], [1.0, nan, nan], [2.0, nan, 2.0]])
     result = compare([nan, 1.0, 3.0], null, convention=convention)
     assert np.isnan(result.p_value).tolist() == [True, True, False]
-    assert result.direction.tolist() == [None, None, "above"]
-    assert result.n_undefined.tolist() == [0, 3, 1]
+    assert (result.direction.tolist(), result.n_undefined.tolist()) == ([None, None, "above"], [0, 3, 1])
     assert np.isnan(upper_p([nan, 1.0, 3.0], null)).tolist() == [True, True, False]
     nothing = compare([1.0, 2.0], np.empty((0, 2)), convention=convention)
     assert np.isnan(nothing.p_value).all()
@@ -250,8 +245,6 @@ def test_default_p_is_valid_for_shuffled_labels_with_ties() -> None:
 
 
 # Maximum over groups
-
-
 def literal_max(values: Iterable[float]) -> tuple[float, int]:
     best, where = nan, -1
     for index, value in enumerate(values):
@@ -279,8 +272,7 @@ def test_max_t_against_literal_loops(seed: int) -> None:
         value, index = literal_max(values.tolist())
         maxima = [literal_max(row)[0] for row in draws_of.tolist()]
         s = defined(maxima)
-        assert part.index == index
-        assert part.value == pytest.approx(value, nan_ok=True)
+        assert (part.index, part.value) == (index, pytest.approx(value, nan_ok=True))
         assert part.null.tolist() == pytest.approx(maxima, nan_ok=True)
         p = (sum(m >= value - 1e-12 * max(1, abs(value)) for m in s) + 1) / (len(s) + 1) if index >= 0 else nan
         assert part.p_value == pytest.approx(p, nan_ok=True)
@@ -306,13 +298,10 @@ def test_max_t_without_defined_groups_is_nan() -> None:
     assert (no_draws.raw.value, no_draws.raw.index, no_draws.standardised.index) == (2.0, 1, -1)
     assert math.isnan(no_draws.raw.p_value)
     infinite = max_t([-inf, nan, 1.0], np.array([[-inf, 0.0, 0.0], [0.0, 1.0, 2.0]]))
-    assert infinite.standardised.index == 2
-    assert max_t([nan, -inf], np.zeros((3, 2))).raw.index == 1
+    assert (infinite.standardised.index, max_t([nan, -inf], np.zeros((3, 2))).raw.index) == (2, 1)
 
 
 # Multiplicity
-
-
 def literal_holm(p: Sequence[float]) -> list[float]:
     order = sorted(range(len(p)), key=p.__getitem__)
     adjusted = [0.0] * len(p)
@@ -382,8 +371,6 @@ def test_adjust_names_what_it_knows() -> None:
 
 
 # Bootstrap
-
-
 @given(arrays(np.float64, (12, 3), elements=st.floats(-1e6, 1e6) | st.just(nan)), st.floats(0.01, 0.99))
 def test_interval_against_numpy_quantiles(draws: Floats, level: float) -> None:
     low, high, n_undefined = percentile_interval(draws, level)
@@ -479,8 +466,6 @@ def test_items_and_raters_are_drawn_independently() -> None:
 
 
 # Batches
-
-
 @pytest.mark.parametrize(("total", "batch"), [(0, 5), (1, 5), (5, 5), (11, 5), (40, 1)])
 @pytest.mark.parametrize("threads", [None, 1, 3])
 def test_batches_cover_the_range_in_order(total: int, batch: int, threads: int | None) -> None:

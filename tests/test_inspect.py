@@ -108,8 +108,6 @@ def a_task(**options: Any) -> Any:
 
 
 # Metrics -------------------------------------------------------------------------------------------------------------
-
-
 def test_metrics_against_statistics_of_the_same_counts(tmp_path: Path) -> None:
     log = evaluated(a_task(by="age"), lambda text, _: SAID.get(text, "C"), tmp_path)
     found = metrics_of(log)
@@ -180,8 +178,6 @@ def test_crossings(tmp_path: Path) -> None:
 
 
 # Scores --------------------------------------------------------------------------------------------------------------
-
-
 def test_scores_tell_how_an_answer_was_read(tmp_path: Path) -> None:
     log = evaluated(a_task(), lambda text, _: SAID.get(text, "C"), tmp_path)
     scores = {sample.id: sample.scores["alignment"] for sample in log.samples}
@@ -247,8 +243,6 @@ def test_a_scorer_for_a_task_of_ones_own(tmp_path: Path) -> None:
 
 
 # Task ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prompt", ["plain", "described", "table"])
 def test_the_task_asks_what_plurivox_ask_would(prompt: str) -> None:
     examples = (Example("Help others.", "often"),)
@@ -257,8 +251,7 @@ def test_the_task_asks_what_plurivox_ask_would(prompt: str) -> None:
     for sample, request in zip(task.dataset, plan.requests(), strict=True):
         assert sample.id == request.item
         assert [{"role": one.role, "content": one.content} for one in sample.input] == list(request.messages)
-        assert sample.metadata == {"prompt": request.prompt}
-        assert sample.choices == LABELS
+        assert (sample.metadata, sample.choices) == ({"prompt": request.prompt}, LABELS)
     assert task.name == f"{prompt}, as a nurse, with 1 example"
     assert task.config.temperature == 0
 
@@ -334,8 +327,7 @@ def test_the_example_in_the_documentation(tmp_path: Path, monkeypatch: pytest.Mo
     names: dict[str, Any] = {"__name__": "norms"}
     exec(example, names)
     found = metrics_of(evaluated(names["norms"](), lambda text, _: SAID.get(text, "C"), tmp_path, epochs=3))
-    assert found["ada_met[age=old]"] == pytest.approx((2.5 + 1 + 3) / 3)
-    assert found["scored"] == 12
+    assert (found["ada_met[age=old]"], found["scored"]) == (pytest.approx((2.5 + 1 + 3) / 3), 12)
     told = page.split("## What is reported")[1]
     assert all(f"`{name.split('[')[0]}" in told or f"`{name}`" in told for name in found)
 
@@ -349,8 +341,6 @@ def test_no_rating_gets_into_the_log(tmp_path: Path) -> None:
 
 
 # What cannot be asked ------------------------------------------------------------------------------------------------
-
-
 def test_another_scale() -> None:
     from plurivox.inspect import alignment_scorer
 

@@ -54,8 +54,6 @@ def crossed(n: int = 120, seed: int = 0) -> pl.DataFrame:
 
 
 # Values, against literal counts
-
-
 @pytest.fixture
 def example() -> pv.Ratings:
     """Return the worked example: one item, 35 raters."""
@@ -117,8 +115,7 @@ def test_every_value_is_what_a_literal_count_gives(values: list[float]) -> None:
         part = view.table("distribution").filter(group=row["group"])
         own = frame.filter(group=row["group"])["score"].to_list()
         assert part["n_ratings"].to_list() == [own.count(point) for point in range(5)]
-        assert part["share"].sum() == pytest.approx(1)
-        assert row["n_ratings"] == len(own)
+        assert (part["share"].sum(), row["n_ratings"]) == (pytest.approx(1), len(own))
     assert view.settings["outside"] == {"group": 11}
     assert "11 raters of this item are in no group" in " ".join(view.findings())
 
@@ -144,8 +141,6 @@ def test_the_use_of_the_scale_stands_beside_that_of_the_study() -> None:
 
 
 # Chance
-
-
 def enumerated(scores: list[int], groups: list[str], group: str) -> tuple[float, float]:
     """Return the share of all relabellings whose distance is at least the observed one, and their median distance."""
     size = groups.count(group)
@@ -172,8 +167,7 @@ def test_p_values_are_those_of_all_relabellings() -> None:
 def test_a_p_value_counts_the_observed_labelling_as_one_of_the_draws() -> None:
     frame = frame_of("i", {"a": "0" * 30, "b": "4" * 30})
     rows = pv.item_view(ratings_of(frame), "i", "group", permutations=99).to_frame()[1:]
-    assert rows["p_value"].to_list() == [0.01, 0.01]
-    assert rows["value"].to_list() == [1.0, 1.0]
+    assert (rows["p_value"].to_list(), rows["value"].to_list()) == ([0.01, 0.01], [1.0, 1.0])
 
 
 def test_p_values_are_corrected_over_all_groups_of_all_axes() -> None:
@@ -224,8 +218,6 @@ def test_a_group_that_nobody_else_stands_beside_has_no_distance() -> None:
 
 
 # What is withheld
-
-
 def test_a_small_group_is_neither_named_nor_counted_out() -> None:
     frame = frame_of("i", {"big": "0123" * 5, "middling": "22344", "tiny": "14", "small": "314"})
     view = pv.item_view(ratings_of(frame), "i", "group")
@@ -240,8 +232,7 @@ def test_a_small_group_is_neither_named_nor_counted_out() -> None:
 def test_of_two_groups_a_small_one_takes_the_other_along() -> None:
     frame = frame_of("i", {"big": "0123" * 5, "tiny": "14"})
     view = pv.item_view(ratings_of(frame), "i", "group")
-    assert view.to_frame()["group"].to_list() == ["all"]
-    assert view.settings["withheld"] == {"group": 2}
+    assert (view.to_frame()["group"].to_list(), view.settings["withheld"]) == (["all"], {"group": 2})
     assert "No group gave enough ratings of this item to be shown." in view.findings()
     assert "big" not in view.to_json()
 
@@ -269,8 +260,7 @@ def test_only_raters_of_this_item_count() -> None:
 def test_the_last_of_several_groups_cannot_be_what_the_others_leave() -> None:
     frame = frame_of("i", {"a": "0123" * 5, "b": "012344", "c": "14"})
     view = pv.item_view(ratings_of(frame), "i", "group")
-    assert view.to_frame()["group"].to_list() == ["all", "a"]
-    assert view.settings["withheld"] == {"group": 2}
+    assert (view.to_frame()["group"].to_list(), view.settings["withheld"]) == (["all", "a"], {"group": 2})
 
 
 def spans(known: list[list[int]], wanted: list[int]) -> bool:
@@ -328,8 +318,7 @@ def test_with_several_values_a_rater_counts_in_each_group() -> None:
     frame = frame_of("i", {"a;b": "44444", "a": "33333", "b": "22222", "c": "00", "b;c": "11111"})
     view = pv.item_view(ratings_of(frame), "i", "group", several={"group": ";"})
     rows = view.to_frame()[1:]
-    assert rows["group"].to_list() == ["a", "b", "c"]
-    assert rows["n_ratings"].to_list() == [10, 15, 7]
+    assert (rows["group"].to_list(), rows["n_ratings"].to_list()) == (["a", "b", "c"], [10, 15, 7])
     assert rows["difference"][0] == pytest.approx(3.5 - 15 / 12)
     assert repr(view) == "<ItemView: item i, 22 ratings, 3 groups on 1 axis>"
     few = frame_of("i", {"a;b": "44444", "a": "33333", "b": "2222", "c": "000"})
@@ -343,8 +332,6 @@ def test_with_several_values_a_rater_counts_in_each_group() -> None:
 
 
 # Finding the item
-
-
 def test_an_item_is_found_by_the_value_of_its_id() -> None:
     numbers = ratings_of(frame_of("173", {"a": "01234"}).with_columns(item=pl.lit(173)))
     texts = ratings_of(frame_of("173", {"a": "01234"}))
@@ -399,8 +386,7 @@ def test_totals_show_the_use_of_the_scale_and_say_why_no_more(write: Write) -> N
     path = write("totals.csv", "item,0,1,2\na,3,1,0\nb,0,0,2\n")
     view = pv.item_view(pv.read_ratings(path, layout="totals"), "a", by="gender")
     assert view.table("use")["n_ratings"].to_list() == [3, 1, 0]
-    assert view.table("use")["share_of_study"].to_list() == [0.5, 1 / 6, 1 / 3]
-    assert view.to_frame().height == 1
+    assert (view.table("use")["share_of_study"].to_list(), view.to_frame().height) == ([0.5, 1 / 6, 1 / 3], 1)
     assert repr(view) == "<ItemView: item a, 4 ratings>"
     assert "it would have to say who gave which rating" in view.findings()[-1]
     done = run_cli("item", path, "a", "--totals", "--by", "gender")
@@ -409,8 +395,6 @@ def test_totals_show_the_use_of_the_scale_and_say_why_no_more(write: Write) -> N
 
 
 # Sentences and JSON
-
-
 def test_sentences_tell_who_stands_apart_and_never_who_is_wrong() -> None:
     frame = frame_of("i", {"a": "0" * 20, "b": "4" * 20, "c": "2" * 20})
     text = " ".join(pv.item_view(ratings_of(frame), "i", "group").findings())
@@ -458,8 +442,6 @@ def test_what_is_known_of_the_item_is_kept_as_text() -> None:
 
 
 # The command line
-
-
 @pytest.fixture
 def files(write: Write) -> tuple[Path, Path]:
     frame = crossed()
@@ -593,8 +575,6 @@ def test_long_scales_and_labels_fit(write: Write) -> None:
 
 
 # The chart
-
-
 def test_the_chart_draws_what_its_table_holds() -> None:
     pytest.importorskip("vl_convert")
     view = pv.item_view(ratings_of(crossed(), "race", "gender", "age"), "one", ["race", "gender"], min_group_size=2)
@@ -610,8 +590,7 @@ def test_the_chart_draws_what_its_table_holds() -> None:
     bars, _, beside = (spec["datasets"][layer["data"]["name"]] for layer in spec["layer"])
     assert [bar["ratings"] for bar in bars] == data["ratings"].to_list()
     for at in range(0, len(bars), 5):
-        assert bars[at]["start"] == pytest.approx(0)
-        assert bars[at + 4]["end"] == pytest.approx(1)
+        assert (bars[at]["start"], bars[at + 4]["end"]) == (pytest.approx(0), pytest.approx(1))
     assert [one["ratings"] for one in beside] == view.to_frame()["n_ratings"].to_list()
     assert to_svg(item_groups(view), "item").startswith("<svg")
 

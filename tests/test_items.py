@@ -66,8 +66,6 @@ def literal_need(a: Array, n: int, values: Array, precision: float) -> int:
 
 
 # The list ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize(
     "scale", [pv.Scale.range(0, 4), pv.Scale(list("ABCDE"), values=[-1, 0, 0.5, 10, 11]), pv.Scale(list("ABCDE"))]
@@ -103,8 +101,7 @@ def test_the_list_starts_with_what_one_more_rating_tells_most_about() -> None:
         (-round(row["information_gain"], 11), -round(row["ci_high"] - row["ci_low"], 8), row["item"])
         for row in found.iter_rows(named=True)
     ]
-    assert keys == sorted(keys)
-    assert found["n_ratings"][0] == study.ratings.counts().sum(axis=1).min()
+    assert (keys, found["n_ratings"][0]) == (sorted(keys), study.ratings.counts().sum(axis=1).min())
 
 
 def test_equal_items_are_listed_by_name() -> None:
@@ -129,8 +126,7 @@ def test_unrated_items_are_on_top_without_a_mean() -> None:
 
 def test_no_item_is_rated() -> None:
     found = pv.items(ratings_of(np.zeros((3, 2), dtype=int)))
-    assert found.uncertain["item"].to_list() == ["i0", "i1", "i2"]
-    assert found.uncertain["mean"].null_count() == 3
+    assert (found.uncertain["item"].to_list(), found.uncertain["mean"].null_count()) == (["i0", "i1", "i2"], 3)
     assert found.divided.height == 0
 
 
@@ -150,10 +146,7 @@ def test_two_points() -> None:
 
 
 @settings(max_examples=25)
-@given(
-    st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=1, max_size=5),
-    st.floats(0.05, 20),
-)
+@given(st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=1, max_size=5), st.floats(0.05, 20))
 def test_what_holds_for_all_items(counts: list[list[int]], prior: float) -> None:
     found = pv.items(ratings_of(counts), prior=prior).uncertain
     assert found.height == len(counts)
@@ -177,8 +170,6 @@ def test_more_ratings_tell_less_each() -> None:
 
 
 # Totals --------------------------------------------------------------------------------------------------------------
-
-
 def test_totals_are_as_good_as_ratings(write: Write) -> None:
     lines = "".join(f"i{i},{','.join(map(str, row))}\n" for i, row in enumerate(COUNTS))
     totals = pv.read_ratings(write("t.csv", "item,0,1,2,3,4\n" + lines), scale="0:4", layout="totals")
@@ -200,8 +191,6 @@ def test_totals_of_millions(write: Write) -> None:
 
 
 # Precision -----------------------------------------------------------------------------------------------------------
-
-
 def test_precision_as_given() -> None:
     counts = np.array(COUNTS)
     for precision in (0.25, 0.7, 3):
@@ -225,8 +214,6 @@ def test_precision_has_to_be_above_0(precision: float) -> None:
 
 
 # Prior ---------------------------------------------------------------------------------------------------------------
-
-
 def test_a_number_is_the_weight_of_every_point() -> None:
     one, each = pv.items(ratings_of(COUNTS), prior=0.5), pv.items(ratings_of(COUNTS), prior=[0.5] * 5)
     assert one.settings["prior"] == each.settings["prior"] == [0.5] * 5
@@ -257,8 +244,6 @@ def test_bad_priors(prior: Any) -> None:
 
 
 # Distributions -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prior", PRIORS)
 def test_distributions_against_beta_distributions(prior: Any) -> None:
     found = pv.items(ratings_of(COUNTS), prior=prior).distributions()
@@ -301,8 +286,6 @@ def test_one_name_is_as_good_as_a_list_of_one() -> None:
 
 
 # Dividing items ------------------------------------------------------------------------------------------------------
-
-
 def test_the_prior_does_not_move_dividing_items() -> None:
     effect = pv.Effect({"gender": "Woman"}, shared_sd=2.0)
     ratings = pv.simulate(n_items=30, n_raters=40, effects=[effect], seed=1).ratings

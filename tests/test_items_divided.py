@@ -59,8 +59,6 @@ def drawn(seed: int, n_items: int, n_raters: int, missing: float = 0.0, leniency
 
 
 # Literal twins -------------------------------------------------------------------------------------------------------
-
-
 def differences(x: Array, labels: Array, group: int) -> dict[int, tuple[float, int, int]]:
     """Return by item the difference of means of a group and its rest, and the number of ratings of both."""
     found = {}
@@ -209,8 +207,6 @@ def test_many_groups_of_which_few_rate_an_item() -> None:
 
 
 # What shrinking is worth, with a known truth --------------------------------------------------------------------------
-
-
 def normal_study(seed: int, leniency: float, n_items: int = 50, n_raters: int = 50) -> tuple[pv.Ratings, Array]:
     """Return ratings that are normal but for rounding, and the true difference of the first group on each item."""
     rng = np.random.default_rng(seed)
@@ -266,8 +262,6 @@ def test_one_item_keeps_its_difference() -> None:
 
 
 # Claims --------------------------------------------------------------------------------------------------------------
-
-
 def null_study(seed: int, design: str) -> pv.Ratings:
     rng = np.random.default_rng(seed)
     if design == "crossed":
@@ -393,8 +387,6 @@ def test_equal_ratings_differ_from_nothing() -> None:
 
 
 # What is withheld ----------------------------------------------------------------------------------------------------
-
-
 def few_who_differ(top: int = 4) -> pv.Ratings:
     """Return ratings in which four of group b, against twelve of a, certainly differ on the first two of twelve items.
 
@@ -466,16 +458,13 @@ def test_small_groups_are_not_compared() -> None:
 
 
 # Who is shuffled with whom --------------------------------------------------------------------------------------------
-
-
 def test_groups_that_strata_keep_apart_are_not_tested() -> None:
     scores = drawn(2, 10, 30)
     batch = ["first" if r < 15 else "second" for r in range(30)]
     gender = ["mw"[r % 2] for r in range(30)]
     ratings = ratings_of(scores, batch=batch, gender=gender)
     found = pv.items(ratings, ["batch", "gender"], within="batch", permutations=19)
-    assert found.divided["axis"].unique().to_list() == ["gender"]
-    assert found.settings["unmoved"] == ["batch"]
+    assert (found.divided["axis"].unique().to_list(), found.settings["unmoved"]) == (["gender"], ["batch"])
     assert found.findings()[1] == (
         "batch: no raters of different groups can be exchanged (raters shuffled within batch), so no item is tested."
     )
@@ -506,8 +495,7 @@ def test_with_several_values_each_value_is_compared_with_those_who_lack_it() -> 
     ratings = ratings_of(scores, race=race)
     found = pv.items(ratings, "race", several={"race": ";"}, permutations=19)
     assert set(found.divided["group"]) <= {"x", "y", "z"}
-    assert found.divided.height == 12
-    assert found.settings["n_comparisons"] == 36
+    assert (found.divided.height, found.settings["n_comparisons"]) == (12, 36)
     has = np.array(["y" in one.split(";") for one in race])
     own = {i: z for (i, _), z in z_values(scores, has.astype(int), [1]).items()}
     for row in found.divided.filter(group="y").iter_rows(named=True):
@@ -548,8 +536,6 @@ def test_neither_threads_nor_batches_nor_blocks_nor_parts_change_a_bit(monkeypat
 
 
 # An item opened from the list -----------------------------------------------------------------------------------------
-
-
 def test_an_item_carries_the_p_of_the_list() -> None:
     ratings = ratings_of(
         drawn(4, 25, 50, 0.2), gender=["mw"[r % 2] for r in range(50)], age=[list("abc")[r % 3] for r in range(50)],
