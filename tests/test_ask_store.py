@@ -88,22 +88,6 @@ def test_everything_comes_back(path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_store_that_is_forgotten_closes_its_file(path: Path) -> None:
-    Store.open(path, ABOUT).close()
-    store = Store.read(path)
-    connection = store._connection
-    del store
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        connection.execute("SELECT 1")
-
-
-def test_half_characters_and_nul_are_stored(path: Path) -> None:
-    with Store.open(path, ABOUT) as store:
-        store.put(REQUESTS[0], Reply("B\ud83d!\0end"), state="unreadable", error="\udc00")
-        assert store.frame()["text"].to_list() == ["B\ufffd!\0end"]
-        assert store.frame()["error"].to_list() == ["\ufffd"]
-
-
 def test_frame_is_sorted_and_typed_also_if_empty_or_in_chunks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", 3)
     names = [
@@ -143,10 +127,25 @@ def test_counts_and_tokens(path: Path) -> None:
         assert store.tokens() == {"big": (0, 0), "small": (15, 3)}
 
 
-def test_a_point_beyond_the_labels_has_no_label(path: Path) -> None:
-    with Store.open(path) as store:
-        answer(store, REQUESTS[0])
-        assert (store.about, store.frame()["answer"].to_list()) == ({}, [None])
+def test_odd_texts_points_and_names_are_stored(path: Path) -> None:
+    path.symlink_to(path.with_name("a?mode=ro#x%41 ü.db"))
+    store = Store.open(path)
+    store.put(REQUESTS[0], Reply("B\ud83d!\0end"), state="unreadable", error="\udc00")
+    threads = [threading.Thread(target=answer, args=(store, *REQUESTS[at::4])) for at in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.close()
+    assert path.is_symlink()
+    reading = Store.read(path.with_name("a?mode=ro#x%41 ü.db"))
+    frame, connection = reading.frame(), reading._connection
+    assert (frame.height, reading.about) == (len(REQUESTS), {})
+    assert frame.row(0, named=True)["text"] == "B\ufffd!\0end"
+    assert (frame["error"][0], frame["answer"].null_count()) == ("\ufffd", len(REQUESTS))  # no labels are known
+    del reading, store
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):  # what is forgotten closes its file
+        connection.execute("SELECT 1")
 
 
 # claims
@@ -264,13 +263,17 @@ def line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
+def go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
 def test_two_processes_share_the_requests(path: Path) -> None:
     with child(CLAIM_ALL, path) as one, child(CLAIM_ALL, path) as other:
         assert line(one) == line(other) == "ready"
-        for process in (one, other):
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
+        go(one)
+        go(other)
         mine, theirs = (process.communicate()[0].split() for process in (one, other))
     assert sorted(mine + theirs, key=int) == [str(n) for n in range(500)]
     assert (one.returncode, other.returncode) == (0, 0)
@@ -283,9 +286,7 @@ def test_a_killed_process_loses_nothing_and_its_claims_are_free_at_once(path: Pa
     requests = [Request("s", "m", "p", str(n), 0, (0,), ({"role": "user", "content": str(n)},)) for n in range(500)]
     with child(ANSWER_HALF, path) as process:
         assert line(process) == "ready"
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
+        go(process)
         assert line(process) == "stored"
         os.kill(process.pid, signal.SIGKILL)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # dead, but still in the table of processes
@@ -297,55 +298,42 @@ def test_a_killed_process_loses_nothing_and_its_claims_are_free_at_once(path: Pa
     assert rows(path, "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
 
 
-def test_threads_may_share_a_store(path: Path) -> None:
-    with Store.open(path, ABOUT) as store:
-        threads = [threading.Thread(target=answer, args=(store, *REQUESTS[at::4])) for at in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert store.frame().height == len(REQUESTS)
-
-
 # what it is about
 def test_another_question_or_scale_is_refused_and_named(path: Path) -> None:
-    Store.open(path, ABOUT).close()
+    Store.open(path).close()
+    Store.open(path, ABOUT).close()  # a store without a question takes it over
     Store.open(path, {"labels": ("never", "sometimes", "often"), "question": "How rude is it?"}).close()
     Store.open(path).close()
-    with pytest.raises(
-        InputError, match=r"answers to another question: 'How rude is it\?'; now it is 'How kind\?'"
-    ) as told:
-        Store.open(path, ABOUT | {"question": "How kind?"})
-    assert "Choose another file with -o" in str(told.value)
-    with pytest.raises(InputError, match="on another scale: 'never, sometimes, often'; now it is 'no, yes'"):
-        Store.open(path, ABOUT | {"labels": ["no", "yes"]})
-    with pytest.raises(InputError, match="on another scale: 'never, sometimes, often'; now it is 'none'"):
-        Store.open(path, {"question": "How rude is it?"})
-    assert rows(path, "SELECT * FROM runs") == []
-
-
-def test_long_questions_that_differ_late_are_told_in_full(path: Path) -> None:
-    Store.open(path, ABOUT | {"question": "word " * 60 + "one"}).close()
-    with pytest.raises(InputError, match=r"word one.*word two"):
-        Store.open(path, ABOUT | {"question": "word " * 60 + "two"})
-
-
-def test_a_store_without_a_question_takes_it_over(path: Path) -> None:
-    Store.open(path).close()
-    Store.open(path, ABOUT).close()
     with Store.read(path) as store:
         assert store.about == ABOUT
+    for other, told in (
+        (ABOUT | {"question": "How kind?"}, r"answers to another question: 'How rude is it\?'; now it is 'How kind\?'"),
+        (ABOUT | {"labels": ["no", "yes"]}, "on another scale: 'never, sometimes, often'; now it is 'no, yes'"),
+        ({"question": "How rude is it?"}, "on another scale: 'never, sometimes, often'; now it is 'none'"),
+    ):
+        with pytest.raises(InputError, match=told) as raised:
+            Store.open(path, other)
+        assert "Choose another file with -o" in str(raised.value)
+    assert rows(path, "SELECT * FROM runs") == []
+    long = path.with_name("long.db")  # questions that differ late are told in full
+    Store.open(long, ABOUT | {"question": "word " * 60 + "one"}).close()
+    with pytest.raises(InputError, match=r"word one.*word two"):
+        Store.open(long, ABOUT | {"question": "word " * 60 + "two"})
 
 
 # files that are no store
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+
+
 def refused(path: Path, match: str, **options: Any) -> None:
     """See that opening raises one plain line and leaves the folder as it was."""
-    before = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+    before = names(path.parent)
     with pytest.raises(FileError, match=match) as told:
         Store.open(path, ABOUT, **options)
     assert "\n" not in str(told.value)
     assert str(path) in str(told.value)
-    assert (sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []) == before
+    assert names(path.parent) == before
 
 
 def test_files_that_are_no_store_are_refused(path: Path) -> None:
@@ -406,22 +394,6 @@ def test_without_permission_it_can_be_read_at_most() -> None:
                 refused(path, "cannot be opened")
         finally:
             folder.chmod(0o755)
-
-
-def test_odd_names_are_names(tmp_path: Path) -> None:
-    for name in ("a?mode=ro#x%41.db", "mit Leerzeichen ü.db", ":memory:"):
-        with Store.open(tmp_path / name, ABOUT) as store:
-            answer(store, REQUESTS[0])
-        assert (tmp_path / name).is_file()
-
-
-def test_a_link_leads_to_the_store(path: Path) -> None:
-    path.symlink_to(path.with_name("real.db"))
-    with Store.open(path, ABOUT) as store:
-        answer(store, REQUESTS[0])
-    assert path.is_symlink()
-    with Store.read(path.with_name("real.db")) as store:
-        assert store.frame().height == 1
 
 
 def test_what_cannot_be_created_is_not_left_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import plurivox as pv
 from odd_ids import IDS, ODD, back, is_harmless
 from plurivox.cli.fit import MODELS, fit
-from support import run_cli
+from support import ran, refused, run_cli
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'plurivox[torch]'")
 
@@ -96,21 +96,18 @@ def test_context_scale_and_name(study: Path, tmp_path: Path) -> None:
     assert (told["training"]["unseen"], told["training"]["n_validation"]) == (["4"], 72)
     assert told["settings"]["epochs"] == 2
     assert "no training rating is 4" in done.err
-    found = run_cli("predict", folder, study / "items.csv", "--name", "mine", "--scale", "0:4")
-    assert found.frame().columns == ["model", "item", "0", "1", "2", "3", "4"]
-    assert found.frame()["model"][0] == "mine"
-    refused = run_cli("predict", folder, study / "items.csv", "--scale", "1:5")
-    assert refused.code == 1
-    assert "the model is on the scale 0 < 1 < 2 < 3 < 4, not on 1 < 2 < 3 < 4 < 5" in refused.words
+    asked = ("predict", folder, study / "items.csv")
+    found = run_cli(*asked, "--name", "mine", "--scale", "0:4").frame()
+    assert (found.columns, found["model"][0]) == (["model", "item", "0", "1", "2", "3", "4"], "mine")
+    told = refused(*asked, "--scale", "1:5")
+    assert "the model is on the scale 0 < 1 < 2 < 3 < 4, not on 1 < 2 < 3 < 4 < 5" in told
 
 
-def test_the_scale_of_the_config_counts(study: Path, tmp_path: Path) -> None:
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+def test_the_scale_of_the_config_counts(model: Path, study: Path, tmp_path: Path) -> None:
     (tmp_path / "plurivox.toml").write_text('[scale]\nlabels = ["No", "Yes"]\n')
     (tmp_path / "items.csv").write_bytes((study / "items.csv").read_bytes())
-    refused = run_cli("predict", tmp_path / "m", tmp_path / "items.csv", "-o", tmp_path / "p.csv")
-    assert refused.code == 1
-    assert "not on No < Yes" in refused.words
+    told = refused("predict", model, tmp_path / "items.csv", "-o", tmp_path / "p.csv")
+    assert "not on No < Yes" in told
     assert not (tmp_path / "p.csv").exists()
 
 
@@ -137,20 +134,18 @@ def test_one_group_s_ratings(study: Path, tmp_path: Path) -> None:
     ],
 )
 def test_bad_options_leave_nothing(study: Path, tmp_path: Path, change: list[str], message: str) -> None:
-    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "m", *change)
-    assert done.code != 0
-    assert message in done.words
+    asked = ("fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "m", *change)
+    assert message in refused(*asked, code=None)
     assert not (tmp_path / "m").exists()
 
 
-def test_rows_are_named_as_in_the_file(study: Path, tmp_path: Path) -> None:
+def test_rows_are_named_as_in_the_file(model: Path, study: Path, tmp_path: Path) -> None:
     (tmp_path / "twice.csv").write_text("item,text\ni0,a\ni1,b\ni0,c\n")
-    done = run_cli("fit", tmp_path / "twice.csv", study / "ratings.csv", "-o", tmp_path / "m")
-    assert "twice.csv, column 'item', rows 2, 4" in done.err
+    told = refused("fit", tmp_path / "twice.csv", study / "ratings.csv", "-o", tmp_path / "m")
+    assert "twice.csv, column 'item', rows 2, 4" in told
     (tmp_path / "blank.csv").write_text("item,text\ni0,a\ni1,\n")
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
-    done = run_cli("predict", tmp_path / "m", tmp_path / "blank.csv", "-o", tmp_path / "p.csv")
-    assert "blank.csv, column 'text', row 3: the text is missing" in done.err
+    told = refused("predict", model, tmp_path / "blank.csv", "-o", tmp_path / "p.csv")
+    assert "blank.csv, column 'text', row 3: the text is missing" in told
     assert not (tmp_path / "p.csv").exists()
 
 
@@ -165,29 +160,26 @@ def test_rows_are_named_as_in_the_file(study: Path, tmp_path: Path) -> None:
 )
 def test_nothing_to_learn_from(study: Path, tmp_path: Path, texts: str, message: str) -> None:
     (tmp_path / "texts.csv").write_text(texts)
-    done = run_cli("fit", tmp_path / "texts.csv", study / "ratings.csv", "-o", tmp_path / "m")
-    assert done.code == 1
-    assert message in done.words
-    assert "texts.csv" in done.err
+    told = refused("fit", tmp_path / "texts.csv", study / "ratings.csv", "-o", tmp_path / "m")
+    assert message in told
+    assert "texts.csv" in told
     assert not (tmp_path / "m").exists()
 
 
-def test_outputs(study: Path, tmp_path: Path) -> None:
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+def test_outputs(model: Path, study: Path, tmp_path: Path) -> None:
+    asked = ("predict", model, study / "items.csv", "-o")
     for ending, read in ((".csv", pl.read_csv), (".jsonl", pl.read_ndjson), (".parquet", pl.read_parquet)):
-        done = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / f"p{ending}")
-        assert done.out.strip() == str(tmp_path / f"p{ending}")
+        assert ran(*asked, tmp_path / f"p{ending}").out.strip() == str(tmp_path / f"p{ending}")
         assert read(tmp_path / f"p{ending}").shape == (240, 6)
-    done = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "p_soft.tsv")
-    assert done.out.strip() == str(tmp_path / "p_soft.tsv")
+    assert ran(*asked, tmp_path / "p_soft.tsv").out.strip() == str(tmp_path / "p_soft.tsv")
     table = pl.read_csv(tmp_path / "p.csv").drop("model")
     lines = [line.split("\t") for line in (tmp_path / "p_soft.tsv").read_text().splitlines()]
     assert [item for item, _ in lines] == table["item"].to_list()
     assert [tuple(json.loads(one)) for _, one in lines] == [pytest.approx(row) for row in table.drop("item").rows()]
-    assert run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "p.xlsx").code == 2
-    assert run_cli("predict", tmp_path / "none", study / "items.csv").code == 1
+    refused(*asked, tmp_path / "p.xlsx", code=2)
+    refused("predict", tmp_path / "none", study / "items.csv")
     (tmp_path / "file").write_text("mine")
-    assert run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "file").code == 2
+    refused("fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "file", code=2)
     assert (tmp_path / "file").read_text() == "mine"
 
 
@@ -195,7 +187,7 @@ def test_outputs(study: Path, tmp_path: Path) -> None:
 def model(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a model that was trained for a moment."""
     folder = tmp_path_factory.mktemp("model") / "m"
-    assert run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", folder).code == 0
+    ran("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", folder)
     return folder
 
 
@@ -241,11 +233,10 @@ def test_items_are_joined_by_the_column_of_the_ratings(study: Path, tmp_path: Pa
     assert "item = comment_id" in done.err
 
 
-def test_the_items_are_not_overwritten(study: Path, tmp_path: Path) -> None:
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+def test_the_items_are_not_overwritten(model: Path, study: Path, tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_bytes((study / "items.csv").read_bytes())
-    done = run_cli("predict", tmp_path / "m", tmp_path / "items.csv", "-o", tmp_path / "items.csv")
-    assert (done.code, (tmp_path / "items.csv").read_bytes()) == (1, (study / "items.csv").read_bytes())
+    refused("predict", model, tmp_path / "items.csv", "-o", tmp_path / "items.csv")
+    assert (tmp_path / "items.csv").read_bytes() == (study / "items.csv").read_bytes()
 
 
 def test_other_encodings(study: Path, tmp_path: Path) -> None:
@@ -260,25 +251,22 @@ def test_other_encodings(study: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_noticed_first(study: Path) -> None:
-    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", study / "items.csv" / "model")
-    assert done.code == 1
-    assert "validation loss" not in done.err
-    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", f"{study}/new/{'a' * 300}")
-    assert done.code == 1
+    asked = ("fit", study / "items.csv", study / "ratings.csv", "-o")
+    assert "validation loss" not in refused(*asked, study / "items.csv" / "model")
+    refused(*asked, f"{study}/new/{'a' * 300}")
     assert not (study / "new").exists()
 
 
 @pytest.mark.slow
-def test_a_full_output_is_one_line(study: Path, tmp_path: Path) -> None:
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
-    command = [sys.executable, "-m", "plurivox", "predict", str(tmp_path / "m"), str(study / "items.csv")]
+def test_a_full_output_is_one_line(model: Path, study: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "plurivox", "predict", str(model), str(study / "items.csv")]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1
     assert "error: the output cannot be written (No space left on device)" in done.stderr
     assert "Traceback" not in done.stderr
-    done_here = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "none" / "p.csv")
-    assert f"it cannot be written (there is no folder {tmp_path / 'none'})" in done_here.err
+    told = refused("predict", model, study / "items.csv", "-o", tmp_path / "none" / "p.csv")
+    assert f"it cannot be written (there is no folder {tmp_path / 'none'})" in told
 
 
 def test_training_that_diverges_says_so(study: Path, tmp_path: Path) -> None:
