@@ -72,19 +72,16 @@ def test_bad_settings_are_named(write: Write, text: str, problem: str) -> None:
     assert "plurivox.toml" in str(caught.value)
 
 
-def test_scale_files(write: Write) -> None:
-    assert load_scale(write("s.toml", 'labels = ["bad", "good"]')) == pv.Scale(["bad", "good"])
-    assert load_scale(write("s.toml", '[scale]\nlabels = "0:4"\nvalues = [0, 1, 2, 3, 9]')).values[-1] == 9
-    with pytest.raises(ConfigError, match="there are no labels"):
-        load_scale(write("s.toml", "missing = []"))
-
-
-def test_found_beside_the_data(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_found_beside_the_data_and_scale_files(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_config(tmp_path / "r.csv") is None
     path = write("plurivox.toml", "")
     assert find_config(tmp_path / "r.csv") == path
     monkeypatch.chdir(tmp_path)
     assert find_config("-") == Path("plurivox.toml")
+    assert load_scale(write("s.toml", 'labels = ["bad", "good"]')) == pv.Scale(["bad", "good"])
+    assert load_scale(write("s.toml", '[scale]\nlabels = "0:4"\nvalues = [0, 1, 2, 3, 9]')).values[-1] == 9
+    with pytest.raises(ConfigError, match="there are no labels"):
+        load_scale(write("s.toml", "missing = []"))
 
 
 def test_what_was_recognised_is_read_back(write: Write) -> None:

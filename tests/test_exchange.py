@@ -81,43 +81,35 @@ def test_blocks_against_slow_complete_linkage(seed: int) -> None:
         assert blocks in linked_slowly(frozenset(frozenset([sets[rater]]) for rater in own))
 
 
-def test_identical_sets_are_together_and_blocks_are_numbered_by_their_first_rater() -> None:
-    sets = [range(10, 20), range(10), range(10, 20), range(10), range(10)]
+ONE = set(range(19))
+
+
+@pytest.mark.parametrize(
+    ("sets", "blocks"),
+    [
+        # identical sets are together, and blocks are numbered by their first rater
+        ([range(10, 20), range(10), range(10, 20), range(10), range(10)], [0, 1, 0, 1, 1]),
+        ([ONE, ONE, set(range(1, 20)), set(range(1, 20))], [0, 0, 0, 0]),  # 19 that share 18: Jaccard 18/20 = .9
+        ([ONE, ONE, set(range(2, 21)), set(range(2, 21))], [0, 0, 1, 1]),  # 19 that share 17: 17/21
+        # each shares .9 with its neighbour, the ends less: single linkage would take all three
+        ([ONE, set(range(1, 20)), set(range(2, 21)), set(range(2, 21))], [0, 0, 1, 1]),
+    ],
+)
+def test_sets_alike_by_nine_tenths_join_and_chains_do_not(sets: list[set[int]], blocks: list[int]) -> None:
     found = blocks_of(seen(sets))
     assert found is not None
-    assert found.tolist() == [0, 1, 0, 1, 1]
+    assert found.tolist() == blocks
 
 
-@pytest.mark.parametrize(("shared", "together"), [(18, True), (17, False)])
-def test_sets_alike_by_nine_tenths_join(shared: int, together: bool) -> None:
-    """Sets of 19 that share 18 have Jaccard 18/20 = .9; sets of 19 that share 17 have 17/21."""
-    one, other = set(range(19)), set(range(19 - shared, 38 - shared))
-    assert (len(one & other) / len(one | other) >= 0.9) == together
-    found = blocks_of(seen([one, one, other, other]))
-    assert found is not None
-    assert found.tolist() == ([0, 0, 0, 0] if together else [0, 0, 1, 1])
-
-
-def test_a_chain_does_not_join_its_ends() -> None:
-    """Each shares .9 with its neighbour, the ends less: single linkage would take all three."""
-    sets = [set(range(k, k + 19)) for k in (0, 1, 2)]
-    found = blocks_of(seen([sets[0], sets[1], sets[2], sets[2]]))
-    assert found is not None
-    assert found.tolist() == [0, 0, 1, 1]
-
-
-@pytest.mark.parametrize(("alone", "kind"), [(1, "blocks"), (2, "all")])
+@pytest.mark.parametrize(("alone", "kind"), [(0, "blocks"), (1, "blocks"), (2, "all")])
 def test_nine_tenths_of_the_raters_must_be_in_blocks(alone: int, kind: str) -> None:
-    """Of ten raters one on their own is 10 %, two are 20 %."""
+    """Of ten raters one on their own is 10 %, two are 20 %; a fully crossed study is one block without strata."""
     sets: list[range] = [range(5)] * (10 - alone) + [range(10 * k, 10 * k + 5) for k in range(1, alone + 1)]
     found = Exchange.of(seen(sets))
     assert (found.kind, found.n_blocks, found.n_fixed) == (kind, 1, alone if kind == "blocks" else 0)
-    assert (found.strata is None) == (kind == "all")
-
-
-def test_a_fully_crossed_study_is_one_block_without_strata() -> None:
-    found = Exchange.of(seen([range(6)] * 5))
-    assert (found.kind, found.strata, found.n_blocks, found.n_fixed) == ("blocks", None, 1, 0)
+    assert (found.strata is None) == (alone != 1)
+    asked = Exchange.of(seen(sets), None)
+    assert (asked.kind, asked.strata) == ("all", None)
 
 
 def test_blocks_are_not_looked_for_among_too_many_sets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +122,7 @@ def test_blocks_are_not_looked_for_among_too_many_sets(monkeypatch: pytest.Monke
     assert Exchange.of(ratings).kind == "all"
 
 
-def test_raters_without_ratings_are_in_no_block() -> None:
+def test_raters_without_ratings_are_in_no_block_and_totals_have_none(tmp_path: Path) -> None:
     rows = [(0, "a", 0), (0, "b", 1), (1, "a", 1), (1, "b", 1), (1, "c", None)]
     frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 1))
@@ -138,13 +130,9 @@ def test_raters_without_ratings_are_in_no_block() -> None:
     assert found is not None
     assert found.tolist() == [0, 0, -1]
     assert Exchange.of(ratings).as_dict() == {"kind": "blocks", "blocks": 1, "raters_fixed": 0, "within": []}
-
-
-def test_totals_have_nobody_to_exchange(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("item,0,1\nx,2,3\n")
     totals = pv.read_ratings(tmp_path / "t.csv", layout="totals")
-    for within in (None, ("auto",)):
-        assert Exchange.of(totals, within).kind == "all"
+    assert [Exchange.of(totals, within).kind for within in (None, ("auto",))] == ["all", "all"]
 
 
 # Given attributes ----------------------------------------------------------------------------------------------------
@@ -159,11 +147,6 @@ def test_given_attributes_are_strata() -> None:
     assert parted(crossed.strata) == [[0, 1], [2], [3, 4], [5]]
     assert (crossed.n_blocks, crossed.n_fixed) == (2, 2)
     assert crossed.as_dict() == {"kind": "within", "blocks": 2, "raters_fixed": 2, "within": ["wave", "site"]}
-
-
-def test_none_shuffles_all_even_where_there_are_blocks() -> None:
-    found = Exchange.of(seen([range(5), range(5), range(5, 10), range(5, 10)]), None)
-    assert (found.kind, found.strata) == ("all", None)
 
 
 def test_finer_strata_share_both_codes() -> None:
