@@ -269,7 +269,7 @@ def test_an_answer_that_changed_while_it_was_read_stays(path: Path, monkeypatch:
         done = have_read(server, path, "--concurrency", "1")
     assert rows(path, "text, state, rule")[0][:2] == ("other", "unreadable")
     assert rows(path, "state, point, rule")[1:] == [("refused", None, "by hand")] * 2
-    for told in ("0 answered", "changed in the meantime", "left; the same command continues"):
+    for told in ("changed in the meantime; left as found", "1 answer left; the same command continues"):
         assert told in done.err
 
 

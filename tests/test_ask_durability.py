@@ -383,7 +383,6 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_file_gives_one_error(name: str, path: Path, write: Write) -> None:
     make, told = WRONG[name]

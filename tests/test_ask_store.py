@@ -149,16 +149,11 @@ def test_odd_texts_points_and_names_are_stored(path: Path) -> None:
 
 
 # claims
-def test_nothing_is_claimed_twice_by_one_run(path: Path) -> None:
-    with Store.open(path, ABOUT) as store:
-        assert store.claim([*REQUESTS, *REQUESTS]) == REQUESTS
+def test_nothing_is_claimed_twice_by_one_run_nor_by_two(path: Path) -> None:
+    with Store.open(path, ABOUT) as store, Store.open(path, ABOUT) as other:
+        assert store.claim([*REQUESTS[:15], *REQUESTS[:15]]) == REQUESTS[:15]
         answer(store, *REQUESTS[:5])
-        assert store.claim(REQUESTS) == []
-
-
-def test_claims_of_a_live_run_are_respected(path: Path) -> None:
-    with Store.open(path, ABOUT) as one, Store.open(path, ABOUT) as other:
-        one.claim(REQUESTS[:15])
+        assert store.claim(REQUESTS[:15]) == []
         assert other.claim(REQUESTS) == REQUESTS[15:]
 
 
@@ -337,28 +332,21 @@ def refused(path: Path, match: str, **options: Any) -> None:
 
 
 def test_files_that_are_no_store_are_refused(path: Path) -> None:
+    """Further ones are in test_ask_durability."""
     refused(path, "there is no such file", create=False)
     refused(path.parent / "nowhere" / "a.db", "there is no folder")
-    refused(path.parent, "this is a folder")
     refused(path.parent / ("x" * 300), "cannot be opened")
-    path.write_bytes(b"")
-    refused(path, "it is empty")
+    with pytest.raises(FileError, match="no such file"):
+        Store.read(path.with_name("other.db"))
     path.write_bytes(b"item,score\n1,2\n" * 400)
     refused(path, "it is not a store of answers")
     assert path.read_bytes().startswith(b"item,score")
-
-
-def test_databases_of_others_and_newer_stores_are_refused(path: Path) -> None:
-    change(path, "CREATE TABLE answers (key TEXT)")
-    refused(path, "a database of another program")
     path.unlink()
     Store.open(path, ABOUT).close()
     change(path, "PRAGMA user_version = 2")
     refused(path, r"a newer plurivox wrote it \(version 2 of the file; this one knows 1\)")
     with pytest.raises(FileError, match="newer"):
         Store.read(path)
-    with pytest.raises(FileError, match="no such file"):
-        Store.read(path.with_name("other.db"))
 
 
 @contextmanager
@@ -417,8 +405,13 @@ def test_without_hard_links_it_is_created_all_the_same(path: Path, monkeypatch: 
 
 
 # reading, and trouble while writing
-def test_it_can_be_read_while_another_writes(path: Path) -> None:
-    with Store.open(path, ABOUT) as writing, Store.read(path) as reading:
+
+
+@pytest.mark.parametrize(("durable", "level"), [(False, 1), (True, 2)])
+def test_durable_waits_for_the_disk_and_others_may_read(path: Path, durable: bool, level: int) -> None:
+    with Store.open(path, ABOUT, durable=durable) as writing, Store.read(path) as reading:
+        assert writing._execute("PRAGMA synchronous") == [(level,)]
+        assert writing._execute("PRAGMA journal_mode") == [("wal",)]
         writing.claim(REQUESTS)
         assert reading.frame().height == 0
         answer(writing, *REQUESTS[:2])
@@ -428,13 +421,6 @@ def test_it_can_be_read_while_another_writes(path: Path) -> None:
         writing._connection.execute("ROLLBACK")
         with pytest.raises(FileError, match="not written"):
             reading.claim(REQUESTS)
-
-
-@pytest.mark.parametrize(("durable", "level"), [(False, 1), (True, 2)])
-def test_durable_waits_for_the_disk(path: Path, durable: bool, level: int) -> None:
-    with Store.open(path, ABOUT, durable=durable) as store:
-        assert store._execute("PRAGMA synchronous") == [(level,)]
-        assert store._execute("PRAGMA journal_mode") == [("wal",)]
 
 
 def fill(store: Store) -> None:
@@ -468,29 +454,16 @@ def test_a_lock_held_too_long_is_told(path: Path, monkeypatch: pytest.MonkeyPatc
         answer(store, REQUESTS[0])
 
 
-def test_damage_is_told(path: Path) -> None:
-    with Store.open(path, ABOUT) as store:
-        answer(store, *REQUESTS)
-    content = bytearray(path.read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)
-    path.write_bytes(content)
-    with pytest.raises(StoreError, match="the file is damaged"):
-        Store.open(path, ABOUT)
-
-
-def test_a_disk_that_fails_is_told() -> None:
-    error = sqlite3.OperationalError("disk I/O error")
-    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
-    assert "could not be read or written" in str(database.explained(error, "a.db"))
-    assert isinstance(database.explained(sqlite3.Error("odd"), "a.db"), StoreError)
-
-
-def test_a_closed_store_says_so(path: Path) -> None:
+def test_a_closed_store_and_a_disk_that_fails_say_so(path: Path) -> None:
     store = Store.open(path, ABOUT)
     store.close()
     for use in (store.beat, store.counts, store.frame, lambda: store.claim(REQUESTS)):
         with pytest.raises(PlurivoxError, match="closed"):
             use()
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
+    assert "could not be read or written" in str(database.explained(error, "a.db"))
+    assert isinstance(database.explained(sqlite3.Error("odd"), "a.db"), StoreError)
 
 
 def test_an_interrupted_claim_claims_nothing(path: Path) -> None:

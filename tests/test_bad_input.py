@@ -256,8 +256,7 @@ def test_one_enormous_line_stays_within_bounded_memory(tmp_path: Path) -> None:
 
 
 def test_unclosed_quote_over_a_large_file(write: Write) -> None:
-    body = "".join(f"{i},a,3\n" for i in range(2_500_000))
-    assert "row is longer than 16 MiB" in message(FileError, write("r.csv", HEAD + '0,"a,3\n' + body))
+    assert "row is longer than 16 MiB" in message(FileError, write("r.csv", HEAD + '0,"a,3\n' + "1,a,3\n" * 3_000_000))
 
 
 QUESTIONS = ["Q1", "Q2", "Q3"]

@@ -584,13 +584,16 @@ def test_all_missing() -> None:
     assert found.row("g", "", "dsi").note == "no group of this axis has a GAI"
 
 
-def test_every_rater_a_group_of_their_own() -> None:
+def test_every_rater_a_group_of_their_own_and_no_permutations() -> None:
     ratings = study(4)
     found = pv.cohesion(ratings, "rater", permutations=10)
     rows = [row for row in found.rows if row.statistic == "irr" and row.kind == "group"]
     assert len(rows) == ratings.n_raters
-    assert all(row.note == "a group of one cannot agree with itself" for row in rows)
+    assert all(row.note == ALONE for row in rows)
     assert all(not math.isnan(row.value) for row in found.rows if row.statistic == "xrr")
+    frame = pv.cohesion(study(1), "g", permutations=0, min_group_size=1).to_frame()
+    assert frame["p_value"].null_count() == frame["p_adjusted"].null_count() == frame.height
+    assert frame.filter(statistic="irr")["value"].is_not_nan().all()
 
 
 def test_more_groups_than_a_byte_counts() -> None:
@@ -615,12 +618,6 @@ def test_a_million_raters_with_one_rating_each() -> None:
     found = pv.cohesion(pv.Ratings.from_frame(frame, raters=raters), "g", permutations=3, interval="none")
     assert abs(found.value("g", "a", "irr")) < 0.001
     assert found.row("g", "a", "irr").n_raters == raters.filter(g="a").height
-
-
-def test_without_permutations_there_are_values_and_no_p() -> None:
-    frame = pv.cohesion(study(1), "g", permutations=0, min_group_size=1).to_frame()
-    assert (frame["p_value"].null_count(), frame["p_adjusted"].null_count()) == (frame.height, frame.height)
-    assert frame.filter(statistic="irr")["value"].is_not_nan().all()
 
 
 def test_skewed_points_are_noted() -> None:
@@ -663,12 +660,6 @@ def test_withheld_groups_stay_in_the_rest() -> None:
 def test_bad_arguments(options: dict[str, Any], message: str) -> None:
     with pytest.raises(pv.InputError, match=message):
         pv.cohesion(study(1), **{"by": "g", **options})
-
-
-def test_totals_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("item,0,1\nx,2,3\n")
-    with pytest.raises(pv.PlurivoxError, match="counts per scale point"):
-        pv.cohesion(pv.read_ratings(tmp_path / "t.csv", layout="totals"), "g")
 
 
 def test_language_models_are_raters() -> None:

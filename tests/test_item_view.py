@@ -191,13 +191,6 @@ def test_without_a_difference_p_values_are_spread_evenly() -> None:
     assert 0.4 < np.mean(p) < 0.65
 
 
-def test_many_draws_are_the_same_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    ratings = ratings_of(crossed(), "race")
-    whole = pv.item_view(ratings, "one", "race", permutations=50).to_json()
-    monkeypatch.setattr("plurivox.engine.pool.CELLS", 1000)
-    assert pv.item_view(ratings, "one", "race", permutations=50).to_json() == whole
-
-
 def test_without_permutations_nothing_is_tested() -> None:
     view = pv.item_view(ratings_of(crossed(), "race"), "one", "race", permutations=0)
     frame = view.to_frame()
