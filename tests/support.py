@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from unittest import mock
 
 import polars as pl
@@ -22,6 +22,7 @@ import pytest
 import plurivox as pv
 from plurivox.cli import main
 
+T = TypeVar("T")
 Write = Callable[[str, str | bytes], Path]
 """Write a file of this name and content into the test's folder."""
 
@@ -77,6 +78,12 @@ def refused(*arguments: object, code: int | None = 1) -> str:
     assert (done.code, done.out) == (done.code if code is None and done.code else code, "")
     assert "Traceback" not in done.err
     return " ".join(done.err.replace("│", " ").split())
+
+
+def some(value: T | None) -> T:
+    """Return a value that has to be there."""
+    assert value is not None
+    return value
 
 
 def rated(scores: Mapping[Any, Sequence[int | None]], points: int = 5, **attributes: Sequence[Any]) -> pv.Ratings:

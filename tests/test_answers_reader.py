@@ -21,7 +21,7 @@ from plurivox import Scale, ask
 from plurivox.ask.question import Reply
 from plurivox.base.errors import InputError
 from stored_answers import DESCRIBED, FORGET, LABELS, QUESTION, READING, a_request, change, fill, names, rows
-from support import Done, refused, run_cli
+from support import Done, refused, run_cli, some
 
 KEY = "sk-very-secret-0123456789"
 
@@ -43,8 +43,7 @@ def shown_options(message: str) -> dict[str, str]:
 
 def answer_in(message: str) -> str:
     found = re.search(r"----- text (\w+) -----\n(.*)\n----- end of text \1 -----", message, re.DOTALL)
-    assert found is not None
-    return found[2]
+    return some(found)[2]
 
 
 def by_words(message: str) -> str:

@@ -25,6 +25,7 @@ from plurivox.ask.database import StoreError
 from plurivox.ask.question import Question, Reply, Request
 from plurivox.ask.store import Store
 from plurivox.base.errors import FileError, InputError, PlurivoxError
+from support import some
 
 ABOUT = {"labels": ["never", "sometimes", "often"], "question": "How rude is it?"}
 KEPT = "answers stored before are intact"
@@ -254,14 +255,12 @@ def child(script: str, path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
+    return some(process.stdout).readline().strip()
 
 
 def go(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("go\n")
-    process.stdin.flush()
+    some(process.stdin).write("go\n")
+    some(process.stdin).flush()
 
 
 def test_two_processes_share_the_requests(path: Path) -> None:

@@ -27,7 +27,7 @@ from plurivox.kernels import shuffling
 from plurivox.lenses.cohesion.sums import GroupAgreement
 from plurivox.reproduce import printed
 from plurivox.statistics.registry import of_role
-from support import ran, rated, run_cli
+from support import ran, rated, run_cli, some
 
 STATISTICS = [record.name for record in of_role("tested")]
 BESIDE = [
@@ -280,9 +280,8 @@ def test_dices_findings(dices: pv.Ratings) -> None:
     assert shown.findings()[-1] == "2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it."
     dsi = found.row("race × gender", "White × Man", "dsi")
     assert dsi.value == pytest.approx(1.262, abs=5e-4)
-    assert dsi.p_value is not None
     own = found.row("race × gender", "White × Man", "gai")
-    assert (own.p_value or 1) < min(0.05, dsi.p_value)
+    assert (own.p_value or 1) < min(0.05, some(dsi.p_value))
     assert (own.p_adjusted or 0) > 0.05
 
 
@@ -342,14 +341,13 @@ def test_weighted_alpha_against_the_literal_formula() -> None:
     passes = measured(ratings, axis.codes, len(axis))
     weights = np.random.default_rng(1).integers(0, 4, (3, ratings.n_raters)).astype(np.int32)
     got = passes.values(weighed(passes, weights, np.zeros((3, 0), np.int32)))
-    assert ratings.rater_codes is not None
     for draw in range(3):
         for g in range(len(axis)):
             total, selves, observed = np.zeros(4), 0.0, 0.0
             for i in range(ratings.n_items):
                 counts, q = np.zeros(4), 0.0
                 for k in range(ratings.offsets[i], ratings.offsets[i + 1]):
-                    rater = ratings.rater_codes[k]
+                    rater = some(ratings.rater_codes)[k]
                     if axis.codes[rater] == g:
                         counts[ratings.scores[k]] += weights[draw, rater]
                         q += float(weights[draw, rater]) ** 2
@@ -481,12 +479,11 @@ def test_overlapping_groups_against_the_pure_functions() -> None:
     ratings, sets = overlapping()
     found = pv.cohesion(ratings, "race", several={"race": ";"}, permutations=30, max_permutations=30, bootstrap=10,
                         min_group_size=1, level="nominal")  # fmt: skip
-    assert ratings.rater_codes is not None
     for value in "abc":
         has = np.array([value in own for own in sets])
         known = np.array([bool(own) for own in sets])
         counts = np.zeros((2, ratings.n_items, 4), dtype=int)
-        for item, rater, score in zip(ratings.item_codes, ratings.rater_codes, ratings.scores, strict=True):
+        for item, rater, score in zip(ratings.item_codes, some(ratings.rater_codes), ratings.scores, strict=True):
             if known[rater]:
                 counts[0 if has[rater] else 1, item, score] += 1
         row = found.row("race", value, "xrr")
@@ -602,8 +599,7 @@ def test_more_groups_than_a_byte_counts() -> None:
     axis = np.arange(600) // 2
     got = passes.values(passes.observed())[0, :, : len(STATISTICS)]
     counts = np.zeros((ratings.n_items, 300, 4), dtype=int)
-    assert ratings.rater_codes is not None
-    np.add.at(counts, (ratings.item_codes, axis[ratings.rater_codes], ratings.scores), 1)
+    np.add.at(counts, (ratings.item_codes, axis[some(ratings.rater_codes)], ratings.scores), 1)
     for g in (0, 17, 254, 255, 299):
         rest = counts.sum(axis=1) - counts[:, g]
         assert got[g, 1] == pytest.approx(statistics.xrr(counts[:, g], rest), abs=1e-12)
@@ -664,8 +660,7 @@ def test_bad_arguments(options: dict[str, Any], message: str) -> None:
 
 def test_language_models_are_raters() -> None:
     made = pv.simulate(n_items=60, n_raters=40, seed=6)
-    assert made.answers is not None
-    answered = made.answers.filter(pl.col("state") == "answered").select("item", rater="model", score="answer")
+    answered = some(made.answers).filter(pl.col("state") == "answered").select("item", rater="model", score="answer")
     models = pl.DataFrame({"rater": answered["rater"].unique()}).with_columns(kind="rater")
     raters = pl.concat([made.raters.with_columns(kind=pl.lit("human")), models], how="diagonal")
     frame = pl.concat([made.ratings_frame, answered])

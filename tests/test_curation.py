@@ -27,7 +27,7 @@ from plurivox.base.errors import ColumnError, FileError, InputError, NeedsRaters
 from plurivox.infer.result import Row
 from plurivox.lenses.responsiveness.habits import Habit
 from plurivox.simulation import styles
-from support import Write, ran, refused, run_cli
+from support import Write, ran, refused, run_cli, some
 
 HOSTILE = [
     'two\nlines\r\nand "quotes", commas; | pipes',
@@ -437,14 +437,13 @@ def test_groups_without_enough_are_said_and_small_ones_withheld(tmp_path: Path) 
 
 def test_selected_raters_who_share_few_items_are_said() -> None:
     study = pv.simulate(n_items=400, n_raters=60, ratings_per_item=5, models=(), predictors=(), seed=1)
-    assert study.trained is not None
-    few = pv.curate(study.ratings, study.trained, by="gender", per_group=3, **FAST).table("groups")
+    few = pv.curate(study.ratings, some(study.trained), by="gender", per_group=3, **FAST).table("groups")
     rated = study.ratings_frame.join(study.raters, on="rater")
     for note, n, group in few.select("note", "n_items", "group").iter_rows():
         n_rated = rated.filter(gender=group)["item"].n_unique()
         told = f"{n} of the {n_rated} items that it rated have the scores of 2 of its 3 selected raters"
         assert note.startswith(told)
-    many = pv.curate(study.ratings, study.trained, by="gender", per_group=30, **FAST)
+    many = pv.curate(study.ratings, some(study.trained), by="gender", per_group=30, **FAST)
     assert set(many.table("groups")["note"]) == {""}
 
 
@@ -565,9 +564,8 @@ def test_hostile_texts_survive_as_data(tmp_path: Path) -> None:
     frame = hostile()
     found = pv.curate(ratings_of(frame), experts(len(HOSTILE) * 4), by="group", permutations=99, min_margin=0.25)
     written = write_curation(found, tmp_path / "pairs.jsonl")
-    assert written.data is not None
     assert written.decisions is not None
-    text = written.data.read_bytes().decode()
+    text = some(written.data).read_bytes().decode()
     lines = text.splitlines()  # splits at every break that unicode knows
     assert len(lines) == text.count("\n") == found.to_frame().height
     known = {row["item"]: row for row in frame.iter_rows(named=True)}
@@ -576,7 +574,7 @@ def test_hostile_texts_survive_as_data(tmp_path: Path) -> None:
         assert (list(row), row["prompt"]) == (found.to_frame().columns, known[row["chosen_item"]]["prompt"])
         assert row["chosen"] == known[row["chosen_item"]]["response"]
         assert row["rejected"] == known[row["rejected_item"]]["response"]
-    assert pl.read_ndjson(written.data).height == len(lines)
+    assert pl.read_ndjson(some(written.data)).height == len(lines)
     listed = list(csv.DictReader(io.StringIO(written.decisions.read_bytes().decode(), newline="")))
     assert len(listed) == found.table("decisions").height
     for row in listed:

@@ -19,7 +19,7 @@ from docs.building import pages
 from plurivox.base.errors import ColumnError, FileError, IdError, InputError, ScoreError, SelectionError
 from plurivox.data.record import Dataset
 from plurivox.data.sets import catalogue
-from support import Write, refused, run_cli
+from support import Write, refused, run_cli, some
 
 ALL = catalogue()
 
@@ -94,9 +94,8 @@ def test_dices_350(write: Write) -> None:
     assert attribute(found.ratings.raters, "rater", "removed") == {296709543131761: "True", 296708581782793: "False"}
     assert attribute(found.ratings.raters, "rater", "age") == {296709543131761: "gen z", 296708581782793: "gen x+"}
     assert attribute(found.ratings.items, "item", "context") == {173: "A\nB"}
-    assert found.reference is not None
-    assert found.reference.scale.labels == ("No", "Yes")
-    assert scores(found.reference) == {(173, "experts", "Yes")}
+    assert some(found.reference).scale.labels == ("No", "Yes")
+    assert scores(some(found.reference)) == {(173, "experts", "Yes")}
     assert found.licence.startswith("CC BY 4.0")
     assert "Aroyo" in found.citation
     assert found.ratings.intake.source == str(path)
@@ -106,9 +105,8 @@ def test_dices_990(write: Write) -> None:
     row = {**_CHAT, "rater_id": "1", "rater_gender": "Man", "rater_locale": "India", "Q_overall": "No"}
     found = pv.data.load("dices-990", write("d.csv", table(header("dices-990"), row)))
     assert attribute(found.ratings.raters, "rater", "locale") == {1: "India"}
-    assert found.reference is not None
-    assert found.reference.scale.labels == ("Benign", "Debatable", "Moderate", "Extreme")
-    assert scores(found.reference) == {(173, "experts", "Extreme")}
+    assert some(found.reference).scale.labels == ("Benign", "Debatable", "Moderate", "Extreme")
+    assert scores(some(found.reference)) == {(173, "experts", "Extreme")}
 
 
 def test_d3code(write: Write, tmp_path: Path) -> None:
@@ -264,8 +262,7 @@ def test_multipref(write: Write) -> None:
     found = pv.data.load("multipref", write("MultiPref-Train.jsonl", json.dumps(row)))
     assert scores(found.ratings) == {("c1", "W1", "A-is-clearly-better"), ("c1", "W2", "Tie")}
     assert found.ratings.scores.tolist() == [4, 2]
-    assert found.reference is not None
-    assert scores(found.reference) == {("c1", "E1", "B-is-slightly-better")}
+    assert scores(some(found.reference)) == {("c1", "E1", "B-is-slightly-better")}
     assert attribute(found.ratings.items, "item", "completion_b") == {"c1": "y"}
 
 
@@ -368,8 +365,7 @@ def test_dices_350_copy_in_the_originals_columns(real_data: Path, tmp_path: Path
     told = {str(who): value for who, value in attribute(found.ratings.raters, "rater", "removed").items()}
     assert told == attribute(raters, "rater_id", "removed")
     assert found.ratings.where(raters={"removed": "False"}).n_raters == 104
-    assert found.reference is not None
-    assert found.reference.counts().sum(axis=0).tolist() == [175, 175]
+    assert some(found.reference).counts().sum(axis=0).tolist() == [175, 175]
     # A rater of an item whose gold label is Yes says more often that it is unsafe: that is what Yes means.
     yes = whole.group_by("safety_gold").agg((pl.col("Q_overall") == "Yes").mean()).sort("safety_gold")["Q_overall"]
     assert yes[1] > yes[0] + 0.1

@@ -21,6 +21,7 @@ from plurivox.engine.pool import Running
 from plurivox.infer import exchange
 from plurivox.infer.exchange import Entanglement, Exchange, blocks_of, entanglement
 from plurivox.infer.grouping import Grouping
+from support import some
 
 Items = frozenset[int]
 
@@ -74,10 +75,9 @@ def test_blocks_against_slow_complete_linkage(seed: int) -> None:
             sets += [frozenset(set(base.tolist()) - set(skipped.tolist()))] * 2
     sets = [sets[k] for k in rng.permutation(len(sets)).tolist()]
     found = blocks_of(seen(sets))
-    assert found is not None
     for batch in range(3):
         own = [rater for rater, items in enumerate(sets) if min(items) // 40 == batch]
-        blocks = frozenset(frozenset(sets[own[k]] for k in block) for block in parted(found[own]))
+        blocks = frozenset(frozenset(sets[own[k]] for k in block) for block in parted(some(found)[own]))
         assert blocks in linked_slowly(frozenset(frozenset([sets[rater]]) for rater in own))
 
 
@@ -97,8 +97,7 @@ ONE = set(range(19))
 )
 def test_sets_alike_by_nine_tenths_join_and_chains_do_not(sets: list[set[int]], blocks: list[int]) -> None:
     found = blocks_of(seen(sets))
-    assert found is not None
-    assert found.tolist() == blocks
+    assert some(found).tolist() == blocks
 
 
 @pytest.mark.parametrize(("alone", "kind"), [(0, "blocks"), (1, "blocks"), (2, "all")])
@@ -127,8 +126,7 @@ def test_raters_without_ratings_are_in_no_block_and_totals_have_none(tmp_path: P
     frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 1))
     found = blocks_of(ratings)
-    assert found is not None
-    assert found.tolist() == [0, 0, -1]
+    assert some(found).tolist() == [0, 0, -1]
     assert Exchange.of(ratings).as_dict() == {"kind": "blocks", "blocks": 1, "raters_fixed": 0, "within": []}
     (tmp_path / "t.csv").write_text("item,0,1\nx,2,3\n")
     totals = pv.read_ratings(tmp_path / "t.csv", layout="totals")
@@ -136,20 +134,15 @@ def test_raters_without_ratings_are_in_no_block_and_totals_have_none(tmp_path: P
 
 
 # Given attributes ----------------------------------------------------------------------------------------------------
-def test_given_attributes_are_strata() -> None:
+def test_given_attributes_are_strata_and_finer_ones_share_both_codes() -> None:
     ratings = seen([range(4)] * 6, wave=["p", "p", "q", "q", "q", "r"], site=["u", "u", "u", "v", "v", "v"])
     found = Exchange.of(ratings, ("wave",))
     assert (found.kind, found.n_blocks, found.n_fixed, found.within) == ("within", 2, 1, ("wave",))
-    assert found.strata is not None
-    assert parted(found.strata) == [[0, 1], [2, 3, 4], [5]]
+    assert parted(some(found.strata)) == [[0, 1], [2, 3, 4], [5]]
     crossed = Exchange.of(ratings, ("wave", "site"))
-    assert crossed.strata is not None
-    assert parted(crossed.strata) == [[0, 1], [2], [3, 4], [5]]
+    assert parted(some(crossed.strata)) == [[0, 1], [2], [3, 4], [5]]
     assert (crossed.n_blocks, crossed.n_fixed) == (2, 2)
     assert crossed.as_dict() == {"kind": "within", "blocks": 2, "raters_fixed": 2, "within": ["wave", "site"]}
-
-
-def test_finer_strata_share_both_codes() -> None:
     codes = np.array([0, 1, 0, 1, 0], np.int32)
     blocks = Exchange("blocks", np.array([0, 0, 1, 1, 1], np.int32), 2, 0)
     assert parted(blocks.finer(codes)) == [[0], [1], [2, 4], [3]]
