@@ -301,7 +301,7 @@ def test_ranges_and_uses_of_the_scale_are_named_with_their_scores(share: Any, cu
 def test_groups_are_named_and_small_ones_withheld() -> None:
     ratings, trained, habits = study(5)
     teams = ["abc"[at % 3] if habit == "normal" else f"tiny {habit}" for at, habit in enumerate(habits.values())]
-    few = {"interval": "none", "permutations": 19, "max_permutations": 19}
+    few: dict[str, Any] = {"interval": "none", "permutations": 19, "max_permutations": 19}
     found = pv.advise(in_teams(ratings, teams), trained, "team", **few)
     assert found.table("members")["group"].to_list() == ["a", "b", "c"]
     assert "tiny" not in found.to_json()

@@ -342,11 +342,11 @@ def test_rows_that_are_not_checked_are_said(path: Path, drawn: Path, tmp_path: P
     assert "1 row not checked yet" in out
     assert re.search(r"all +3 +3 ", out)
     assert not re.search(r"unreadable +\d", out)
-    edit(drawn, ",yes,", ", ,")
-    assert "column 'correct': no row is checked yet. Enter yes or no" in refused(*asked, drawn)
     fill(tmp_path / "other.db", ["A"])
     told = refused("answers", tmp_path / "other.db", "--audited", drawn)
     assert "Give the store it was drawn from" in told
+    edit(drawn, ",yes,", ", ,")
+    assert "column 'correct': no row is checked yet. Enter yes or no" in refused(*asked, drawn)
     drawn.write_text(drawn.read_text().splitlines()[0] + "\n")
     assert "there are no rows" in refused(*asked, drawn)
     refused(*asked, tmp_path / "no.csv")

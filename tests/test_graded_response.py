@@ -583,7 +583,7 @@ def test_raters_who_are_independent_are_not_fitted_in_silence() -> None:
 
 
 @pytest.mark.parametrize("given", [*({"grid": grid} for grid in (0, 1, 60, -61)), {"max_iterations": 0}], ids=str)
-def test_a_grid_below_61_and_iterations_below_1_are_refused(given: dict[str, int]) -> None:
+def test_a_grid_below_61_and_iterations_below_1_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(given))) as caught:
         graded_response(simulated(50, seed=59).table, **given)
     assert caught.value.hint

@@ -295,7 +295,7 @@ def test_no_small_group_follows_from_what_is_shown_of_nested_axes(seed: int) -> 
 
 
 def test_with_several_values_a_rater_counts_in_each_group() -> None:
-    several = {"several": {"group": ";"}}
+    several: dict[str, Any] = {"several": {"group": ";"}}
     frame = frame_of("i", {"a;b": "44444", "a": "33333", "b": "22222", "c": "00", "b;c": "11111"})
     view = pv.item_view(ratings_of(frame), "i", "group", **several)
     rows = view.to_frame()[1:]
