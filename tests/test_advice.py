@@ -21,7 +21,7 @@ from plurivox.actions.advise.settings import Thresholds
 from plurivox.base.errors import InputError
 from plurivox.lenses.responsiveness.habits import HabitRules, habits, marks
 from plurivox.simulation import styles as _styles
-from support import Write, only_sections, ran, refused, some
+from support import Write, only_sections, ran, refused
 
 N_ITEMS, N_TRAINED, N_NORMAL = 500, 30, 20
 
@@ -181,8 +181,9 @@ def test_the_habit_of_a_group_is_named_and_no_other_group_has_one(style: str, ha
     rng = np.random.default_rng(3)
     made = built(rng, np.ones((60, 120), bool), {"team": ["abc"[at % 3] for at in range(60)]}, ["team"])
     own = made.ratings.raters.filter(team="b")["rater"]
+    assert made.trained is not None
     ratings = rescored(made.ratings, own, HABITS[style][0], rng)
-    seen = pv.advise(ratings, some(made.trained), "team", permutations=499, interval="none").to_frame()
+    seen = pv.advise(ratings, made.trained, "team", permutations=499, interval="none").to_frame()
     assert set(seen["group"]) == {"b"}
     assert any(habit in one for one in seen["habit"])
 

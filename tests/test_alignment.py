@@ -21,7 +21,7 @@ from plurivox.domain.part import cut
 from plurivox.lenses.alignment.models import guessed_families
 from plurivox.statistics import ada_met, ada_met_answered, expected_emd, modes, voter_distance, xrr
 from plurivox.statistics.undefined import NO_REFERENCE
-from support import Write, some
+from support import Write
 
 QUICK: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0, "as_rater": False}
 
@@ -177,7 +177,8 @@ def test_humans_have_an_alpha_of_their_own_beside_models() -> None:
     """Against the package krippendorff, on the items that a model was asked about."""
     study = pv.simulate(n_items=30, n_raters=12, seed=3)
     asked = [f"item-{number:03d}" for number in range(1, 21)]
-    answers = some(study.answers).filter(pl.col("item").is_in(asked))
+    assert study.answers is not None
+    answers = study.answers.filter(pl.col("item").is_in(asked))
     found = pv.alignment(study.ratings, answers, **QUICK).alphas()
     rated = study.ratings.to_frame().filter(pl.col("item").is_in(asked))
     table = rated.pivot("item", index="rater", values="score").drop("rater").cast(pl.Float64).to_numpy()

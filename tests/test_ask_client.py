@@ -22,7 +22,6 @@ from plurivox.ask import client, wire
 from plurivox.ask.client import AskFailed, ChatServer, ModelGone, Pace
 from plurivox.ask.question import Mode, Reply, Request
 from plurivox.base.errors import InputError, MissingExtraError, PlurivoxError
-from support import some
 
 pytest.importorskip("openai", reason="the openai client is not installed")
 
@@ -149,7 +148,8 @@ def _token(token: str, *top: tuple[str, Any]) -> dict[str, Any]:
 )
 def test_probabilities_are_those_of_the_first_token_with_content(tokens: list[Any], top: Any) -> None:
     reply = wire.reply_of(_tokens(*tokens))
-    assert some(reply).top == top
+    assert reply is not None
+    assert reply.top == top
 
 
 @pytest.mark.parametrize(

@@ -110,12 +110,15 @@ def test_values_of_which_a_rater_may_have_several_are_in_the_same_order() -> Non
     assert [axis.groups[0] for axis in one.each] == ["9", "10", "100"]
 
 
-def test_errors_and_totals_which_have_no_groups() -> None:
+def test_errors() -> None:
     ratings = study(gender=["Man"] * 3)
     with pytest.raises(SelectionError, match="raters have no attribute 'sex'; they have: gender"):
         Axis.of(ratings, "sex")
     with pytest.raises(SelectionError, match="attributes that differ"):
         Axis.of(ratings, ("gender", "gender"))
+
+
+def test_totals_have_no_groups() -> None:
     from plurivox.domain.check import LongTable, check
 
     pieces = [pl.DataFrame({"item": ["x", "x"], "score": [0, 1], "count": [2, 3]})]

@@ -73,12 +73,15 @@ def test_repeated_pair(write: Write) -> None:
         pv.read_ratings(path, duplicates="newest")  # type: ignore[arg-type]
 
 
-def test_tables_of_raters_that_lack_some_conflict_or_have_no_id(write: Write) -> None:
+def test_raters_that_the_table_lacks(write: Write) -> None:
     raters = write("raters.csv", "rater,age\nb,20\na,30\nc,40\n")
     path = write("r.csv", GOOD + "1,z,2\n")
     with pytest.warns(UnknownIdsWarning, match=r"raters.csv lacks 1 of the 2 raters in .*r.csv; their attributes"):
         ratings = pv.read_ratings(path, raters=raters)
     assert (ratings.intake.unknown_raters, ratings.intake.idle_raters) == (1, 2)
+
+
+def test_conflicting_attributes(write: Write) -> None:
     raters = write("raters.csv", "rater,age\na,20\na,30\n")
     with pytest.raises(AttributeConflictError, match=r"raters.csv, column 'age', rows 2, 3: one rater has more"):
         pv.read_ratings(write("r.csv", GOOD), raters=raters, conflicts="error")
@@ -86,6 +89,9 @@ def test_tables_of_raters_that_lack_some_conflict_or_have_no_id(write: Write) ->
     assert message(AttributeConflictError, inline, rater_attributes=["age"], conflicts="error").startswith(
         "r.csv, column 'age', rows 2, 3: one rater has more than one value: 20, 30."
     )
+
+
+def test_attribute_table_without_the_id(write: Write) -> None:
     raters = write("raters.csv", "name,age\na,20\n")
     with pytest.raises(ColumnError, match=r"raters.csv: there is no column 'rater' with the rater ids; it has name"):
         pv.read_ratings(write("r.csv", GOOD), raters=raters)
@@ -163,13 +169,16 @@ def test_what_is_wrong_with_a_frame(values: dict[str, Any], error: type[Exceptio
         pv.Ratings.from_frame(pl.DataFrame({"item": [1, 2], "rater": [1, 1], "score": [1, 2], **values}))
 
 
-def test_short_and_blank_rows_count_wherever_they_are(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_first_row_and_rows_far_down(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "row 2: the row has 2 fields" in message(FileError, write("r.csv", HEAD + "1,a\n2,a,3\n"))
     monkeypatch.setattr("plurivox.read.text.BLOCK", 64)
     body = "".join(f"{i},a,3\n" for i in range(100))
     assert "row 102: the row has 2 fields" in message(FileError, write("r.csv", HEAD + body + "100,a\n" + body))
     off = write("r.csv", HEAD + '1,"a",3\n' + body.replace("50,a,3", "50,b,77"))
     assert "row 53: '77' is not a point" in message(ScoreError, off, scale="0:4", duplicates="first")
+
+
+def test_blank_lines_count_as_rows_wherever_they_are(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("plurivox.read.text.BLOCK", 16)
     path = write("r.csv", HEAD + "\n\n1,a,3\n\n\n\n2,a,3\n3,a,9\n\n")
     assert "row 9: '9' is not a point" in message(ScoreError, path, scale="0:4")

@@ -14,13 +14,13 @@ from plurivox.base.errors import SoftScoresWarning
 from plurivox.plots.responsiveness import correlation_words, metric_comparison_data
 from plurivox.report.sections.items import _how_many
 from plurivox.report.sections.soft import _weights
-from support import some
 
 
 def result(mpa: list[float], wra: list[float], tau: list[float], auroc: list[float]) -> Any:
     """Return a result whose groups have the given values."""
     made = pv.simulate(n_items=40, n_raters=40, attributes={"team": dict.fromkeys("abcde", 0.2)}, seed=1)
-    found = pv.responsiveness(made.ratings, some(made.trained), "team", permutations=0, bootstrap=0, min_group_size=1)
+    assert made.trained is not None
+    found = pv.responsiveness(made.ratings, made.trained, "team", permutations=0, bootstrap=0, min_group_size=1)
     values = {"mpa": mpa, "wra": wra, "kendall_tau_b": tau, "auroc": auroc}
     rows = [
         dataclasses.replace(row, value=values[row.statistic]["abcde".index(row.group)])
@@ -54,7 +54,8 @@ def test_how_many_ratings_uncertain_items_have_is_counted() -> None:
 
 def test_the_weight_of_the_prior_is_that_of_the_study() -> None:
     made = pv.simulate(n_items=120, n_raters=40, ratings_per_item=(1, 20), seed=2)
-    predictions = pv.Predictions.from_frame(some(made.predictions), made.ratings.scale)
+    assert made.predictions is not None
+    predictions = pv.Predictions.from_frame(made.predictions, made.ratings.scale)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftScoresWarning)
         found = pv.soft_scores(made.ratings, predictions, bootstrap=0, curve=False)

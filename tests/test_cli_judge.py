@@ -29,11 +29,17 @@ def test_what_holds_ends_with_0_and_what_does_not_with_4(files: tuple[Path, Path
     assert len(said) == 3
     assert said[0].startswith("not met: model-a does not meet agreement>=1.5: agreement is 0.")
     assert "NOT MET" in failed.out
+
+
+def test_one_model_can_be_judged_alone(files: tuple[Path, Path]) -> None:
     done = run("judge", *files, "--judge", "model-b", "--require", "agreement>=1.5")
     assert (done.code, done.err.count("not met: ")) == (NOT_MET, 1)
     assert "model-a can" not in done.out
     told = refused("judge", *files, "--judge", "nobody")
     assert "no model is called 'nobody'; the models are: model-a, model-b, model-c" in told
+
+
+def test_an_undefined_quantity_fails_with_its_reason(files: tuple[Path, Path]) -> None:
     done = run("judge", *files, "--judge", "model-a", "--require", "consistency>=0.5", "--require", "omega.low>0")
     assert done.code == NOT_MET
     assert "consistency is undefined: no item has two answers: ask for several samples" in done.words

@@ -129,7 +129,7 @@ def test_several_files_are_scored_together(study: Study, tmp_path: Path) -> None
     assert (twice.code, "the model 'confident' is in" in twice.words) == (1, True)
 
 
-def test_bins_as_given_of_which_an_empty_one_has_no_winner(study: Study) -> None:
+def test_bins_as_given(study: Study) -> None:
     frame = run("score", *study.files, *FAST, "--bins", "11+,2-3, 4-10", "--csv").frame()
     assert frame["bin"].unique(maintain_order=True).to_list() == ["all", "2-3", "4-10", "11+"]
     n = study.ratings.counts().sum(axis=1)
@@ -137,6 +137,9 @@ def test_bins_as_given_of_which_an_empty_one_has_no_winner(study: Study) -> None
     assert (sizes["2-3"], sizes["11+"]) == (((n >= 2) & (n <= 3)).sum(), (n >= 11).sum())
     few = run("score", *study.files, *FAST, "--bins", "2-3")
     assert "items are in none of the bins, but count towards all items." in few.words
+
+
+def test_an_empty_bin_has_no_winner(study: Study) -> None:
     words = ran("score", *study.files, *FAST, "--bins", "2-20,100-200").words
     assert not [one for one in ("nan%", "with 100-200", "compare depends on") if one in words]
 
@@ -203,9 +206,7 @@ def test_unnormalized_distances_are_in_steps(study: Study) -> None:
         assert steps == pytest.approx(factor * one, rel=1e-9), metric
 
 
-def test_training_ratings_make_the_marginal_prediction_and_have_the_columns_of_the_ratings(
-    study: Study, write: Write
-) -> None:
+def test_training_ratings_make_the_marginal_prediction(study: Study, write: Write) -> None:
     train = write("train.csv", "item,rater,score\n" + "".join(f"t{i},a,4\nt{i},b,{i % 5}\n" for i in range(50)))
     found = run("score", *study.files, *FAST, "--train", train, "--prior", "empirical-bayes", "--json").json()
     assert found["settings"]["train"] is True
@@ -216,6 +217,9 @@ def test_training_ratings_make_the_marginal_prediction_and_have_the_columns_of_t
         for one in (found, without)
     ]
     assert marginal[0] > marginal[1]
+
+
+def test_training_ratings_have_the_columns_of_the_ratings(study: Study, write: Write) -> None:
     frame = pl.read_csv(study.files[0]).rename({"item": "conv", "rater": "who", "score": "Q"})
     path = write("odd.csv", frame.write_csv())
     asked = ("score", path, study.files[1], "--item", "conv", "--rater", "who", "--score", "Q", "--scale", "0:4", *FAST)
@@ -382,16 +386,17 @@ def test_items_as_json_and_csv_are_the_python_result(study: Study) -> None:
     assert csv["item"].to_list() == expected.distributions()["item"].to_list()
 
 
-def test_items_of_totals_without_ratings_and_with_a_precision_out_of_reach(
-    study: Study, totals: Path, write: Write
-) -> None:
+def test_items_of_totals_and_without_ratings(study: Study, totals: Path, write: Write) -> None:
     assert run("items", totals, "--totals", "--csv").out == run("items", study.files[0], "--csv").out
     path = write("totals.csv", "item,0,1\nnew,0,0\nold,3,1\n")
     (line,) = [line for line in ran("items", path, "--totals").out.splitlines() if line.startswith("  new")]
     assert line.split()[:4] == ["new", "0", "–", "0.50"]
     first = run("items", path, "--totals", "--json").json()["uncertain"][0]
     assert (first["item"], first["mean"], first["entropy"]) == ("new", None, None)
-    # More ratings than there are numbers for: the program says so in some way.
+
+
+def test_a_precision_out_of_reach(study: Study) -> None:
+    """More ratings than there are numbers for: the program says so in some way."""
     assert "needed for ±1e-10" in ran("items", study.files[0], "--precision", "1e-10", "--top", 1).out
 
 

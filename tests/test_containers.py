@@ -152,7 +152,7 @@ def test_a_workbook_that_is_read_is_not_written_over(study: Path) -> None:
 
 
 # Excel ----------------------------------------------------------------------------------------------------------------
-def test_cells_and_rows_are_what_the_spreadsheet_shows(write: Write) -> None:
+def test_cells_are_what_the_spreadsheet_shows(write: Write) -> None:
     rows: list[list[Any]] = [["a", "b", "c", 2019], ["007", 7.0, 0.5, True], [" x ", 1e15, -3, Error("#N/A")],
             [Error("#REF!"), None, "", "=1+1"]]  # fmt: skip
     found = frame_in(write("s.xlsx", workbook({"S": sheet(rows)})))
@@ -160,6 +160,9 @@ def test_cells_and_rows_are_what_the_spreadsheet_shows(write: Write) -> None:
     assert found.rows() == [
         ("007", "7", "0.5", "True"), (" x ", "1000000000000000", "-3", None), ("#REF!", None, None, "=1+1"),
     ]  # fmt: skip
+
+
+def test_rows_have_the_numbers_of_the_spreadsheet(write: Write) -> None:
     rows = [[], ["Title"], [], HEADER, ["a", 1, 1], [], [], ["b", 1, 2], ["c", "", 2]]
     assert ", row 9: the rater id is missing" in message(write("s.xlsx", workbook({"S": sheet(rows)})))
 

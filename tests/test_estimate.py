@@ -16,7 +16,7 @@ from claims.rates import Rate, studies
 from plurivox.base.errors import PlurivoxError, SelectionError
 from plurivox.lenses.estimate.measuring import BEST, MEAN_OF_JUDGES, TOGETHER
 from plurivox.statistics.ppi import prediction_powered
-from support import Write, some
+from support import Write
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,8 @@ def study() -> pv.Simulation:
 
 @pytest.fixture(scope="module")
 def answers(study: pv.Simulation) -> pv.Answers:
-    return pv.Answers.from_frame(some(study.answers), study.scale, items=study.items)
+    assert study.answers is not None
+    return pv.Answers.from_frame(study.answers, study.scale, items=study.items)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,8 @@ def test_estimates_against_ppi_python(
     ppi_python: ModuleType, study: pv.Simulation, found: pv.Estimate, of: str, numbers: dict[str, float]
 ) -> None:
     human = item_means(study.ratings_frame, numbers)
-    own = some(study.answers).filter(model="model-a", state="answered")
+    assert study.answers is not None
+    own = study.answers.filter(model="model-a", state="answered")
     model = {row["item"]: numbers[str(row["answer"])] for row in own.iter_rows(named=True)}
     assert len(model) == 400  # it refuses nothing
     both = [item for item in model if item in human]
@@ -93,9 +95,10 @@ def test_a_group_is_what_its_raters_alone_give(study: pv.Simulation, answers: pv
 
 
 def test_a_part_of_the_items_is_what_its_items_alone_give(study: pv.Simulation, found: pv.Estimate) -> None:
+    assert study.answers is not None
     chosen = study.items.filter(violation="privacy")["item"].to_list()
     ratings = pv.Ratings.from_frame(study.ratings_frame.filter(pl.col("item").is_in(chosen)), scale=study.scale)
-    alone = pv.estimate(ratings, some(study.answers).filter(pl.col("item").is_in(chosen)))
+    alone = pv.estimate(ratings, study.answers.filter(pl.col("item").is_in(chosen)))
     row, other = found.row("model-a", subset="privacy"), alone.row("model-a")
     assert (row.value, row.ci_low, row.ci_high) == pytest.approx((other.value, other.ci_low, other.ci_high))
     counts = found.accounts().filter(model="model-a", subset="privacy").row(0, named=True)
@@ -160,10 +163,11 @@ def test_counts_per_point_have_intervals_over_items(write: Write) -> None:
 
 # Judges --------------------------------------------------------------------------------------------------------------
 def test_several_judges_are_weighed_together(found: pv.Estimate, study: pv.Simulation) -> None:
+    assert study.answers is not None
     human = item_means(study.ratings_frame, dict(zip("01234", range(5), strict=True)))
     columns = []
-    for name in sorted(some(study.answers)["model"].unique()):
-        own = some(study.answers).filter(model=name)
+    for name in sorted(study.answers["model"].unique()):
+        own = study.answers.filter(model=name)
         known = {row["item"]: float(row["answer"]) if row["state"] == "answered" else None
                  for row in own.iter_rows(named=True)}  # fmt: skip
         mean = np.mean([one for one in known.values() if one is not None])
@@ -299,10 +303,11 @@ def test_wrong_settings_and_answers_are_named(
 def selected_study(seed: int, *, by_severity: bool) -> tuple[pv.Ratings, pv.Answers]:
     """Return a study in which people rated a random part of the items, or the most severe ones."""
     made = pv.simulate(n_items=300, n_raters=20, ratings_per_item=4, seed=seed)
+    assert made.answers is not None
     severity = made.truth_items.sort("severity", descending=True)["item"].to_list()
     chosen = severity[:80] if by_severity else made.items["item"].sample(80, seed=seed).to_list()
     ratings = pv.Ratings.from_frame(made.ratings_frame.filter(pl.col("item").is_in(chosen)), scale=made.scale)
-    return ratings, pv.Answers.from_frame(some(made.answers), made.scale, items=made.items)
+    return ratings, pv.Answers.from_frame(made.answers, made.scale, items=made.items)
 
 
 def test_items_that_were_not_drawn_at_random_are_told() -> None:
@@ -316,9 +321,10 @@ def test_items_that_were_not_drawn_at_random_are_told() -> None:
 
 def test_an_attribute_in_which_rated_items_differ_is_named() -> None:
     made = pv.simulate(n_items=300, n_raters=20, ratings_per_item=4, seed=5)
+    assert made.answers is not None
     chosen = made.items.filter(pl.col("violation").is_in(["bias", "privacy"]))["item"].to_list()
     ratings = pv.Ratings.from_frame(made.ratings_frame.filter(pl.col("item").is_in(chosen)), scale=made.scale)
-    found = pv.estimate(ratings, pv.Answers.from_frame(some(made.answers), made.scale, items=made.items))
+    found = pv.estimate(ratings, pv.Answers.from_frame(made.answers, made.scale, items=made.items))
     row = found.population().filter(attribute="violation", axis="all").row(0, named=True)
     assert row["differs"]
     assert row["p_adjusted"] < 1e-6
@@ -338,7 +344,8 @@ def test_the_test_of_shares_against_scipy() -> None:
     rng = np.random.default_rng(0)
     numbers, first = rng.normal(size=50), np.arange(50) < 20
     welch = _by_mean(numbers, first, ~first)
-    assert some(welch).p == pytest.approx(stats.ttest_ind(numbers[first], numbers[~first], equal_var=False).pvalue)
+    assert welch is not None
+    assert welch.p == pytest.approx(stats.ttest_ind(numbers[first], numbers[~first], equal_var=False).pvalue)
 
 
 # Simulations ---------------------------------------------------------------------------------------------------------

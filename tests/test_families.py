@@ -145,8 +145,14 @@ def test_shuffles_double_while_a_p_value_is_undecided() -> None:
     assert ranges(40, max_permutations=300) == [(1, 101), (101, 201), (201, 301)]
     assert (ranges(40, max_permutations=100), ranges(40, max_permutations=0)) == ([(1, 101)], [(1, 101)])
     assert ranges(40, convention="published") == [(1, 101)]
+
+
+def test_shuffles_end_when_all_is_decided() -> None:
     assert ranges(3) == [(1, 101)]  # about 1/3 of the draws reach it
     assert ranges(2000) == [(1, 101)]  # none does
     assert ranges(40, name="negentropy") == [(1, 101)]  # makes no claim
-    # p of about .028 is decided against .05 after 400 draws, but not against .05/2.
+
+
+def test_shuffles_go_on_for_what_decides_in_a_report() -> None:
+    """p of about .028 is decided against .05 after 400 draws, but not against .05/2."""
     assert ranges(72)[-1][1] < ranges(72, n_lenses=2)[-1][1] == 1001

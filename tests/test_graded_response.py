@@ -514,7 +514,7 @@ def two_blocks() -> tuple[Array, Array, Array]:
     return table, first, second
 
 
-def test_two_blocks_of_raters_are_two_fits_and_raters_linked_to_too_few_are_set_aside() -> None:
+def test_two_blocks_of_raters_who_share_no_items_are_two_fits() -> None:
     table, first, second = two_blocks()
     found, one, two = graded_response(table), graded_response(first), graded_response(second)
     assert found.discrimination[:3].sum() > 0
@@ -522,6 +522,9 @@ def test_two_blocks_of_raters_are_two_fits_and_raters_linked_to_too_few_are_set_
     for name in ("discrimination", "severity", "thresholds"):
         assert close(getattr(found, name), np.concatenate([getattr(one, name), getattr(two, name)]), 1e-5)
     assert found.log_likelihood == pytest.approx(one.log_likelihood + two.log_likelihood, abs=1e-5)
+
+
+def test_raters_linked_to_too_few_others_are_set_aside_with_a_reason() -> None:
     table, first, _ = two_blocks()
     found = graded_response(table[:, :5])
     assert found.notes == ("", "", "", APART, APART)

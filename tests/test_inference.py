@@ -431,12 +431,16 @@ def test_weights_sum_to_the_items_and_to_the_raters_of_each_group() -> None:
     assert rater_weights([], 3, seed=0).shape == (3, 0)
 
 
-def test_weights_have_multinomial_moments_and_items_and_raters_are_drawn_independently() -> None:
+def test_weights_have_multinomial_moments() -> None:
+    # n of n with equal chances: mean 1, variance 1 − 1/n, covariance −1/n
     draws, n = 20_000, 4
     for weights in (item_weights(n, draws, seed=1), rater_weights([0, 1, 0, 1, 0, 1, 0, 1], draws, seed=1)[:, ::2]):
         covariance = np.cov(weights.T)
         assert np.allclose(weights.mean(axis=0), 1, atol=4 * math.sqrt((1 - 1 / n) / draws))
         assert np.allclose(covariance, np.eye(n) - 1 / n, atol=0.04)
+
+
+def test_items_and_raters_are_drawn_independently() -> None:
     items, raters = item_weights(6, 5_000, seed=9), rater_weights([0] * 6, 5_000, seed=9)
     both = np.corrcoef(items.T, raters.T)[:6, 6:]
     assert np.abs(both).max() < 4.5 / math.sqrt(5_000)

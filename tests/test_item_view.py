@@ -64,9 +64,7 @@ def example() -> pv.Ratings:
     return ratings_of(frame, "ethnicity", "gender", "age")
 
 
-def test_the_published_example_has_its_pluralities_and_by_default_withholds_its_crossed_groups(
-    example: pv.Ratings,
-) -> None:
+def test_the_published_example_has_its_pluralities(example: pv.Ratings) -> None:
     view = pv.item_view(example, 173, by=("ethnicity", "gender"), min_group_size=1)
     found = dict(view.to_frame().select("group", "plurality").iter_rows())
     assert {name: found[name] for name in found if name.split(" ")[0] in ("white", "black", "eastasian")} == {
@@ -77,6 +75,9 @@ def test_the_published_example_has_its_pluralities_and_by_default_withholds_its_
     assert repr(view) == "<ItemView: item 173, 35 ratings, 10 groups on 1 axis>"
     assert view.findings()[0] == "Item 173: 35 ratings, most often 2 (14 of 35)."
     assert view.table("use")["n_ratings"].to_list() == [1, 4, 14, 10, 6]
+
+
+def test_by_default_the_example_withholds_all_its_crossed_groups(example: pv.Ratings) -> None:
     view = pv.item_view(example, "173", by=["gender", ("ethnicity", "gender")])
     assert view.to_frame()["group"].to_list() == ["all", "man", "woman"]
     assert view.settings["withheld"] == {"gender": 0, "ethnicity × gender": 10}
