@@ -10,17 +10,19 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from unittest import mock
 
 import polars as pl
 import pytest
 
+import plurivox as pv
 from plurivox.cli import main
 
+T = TypeVar("T")
 Write = Callable[[str, str | bytes], Path]
 """Write a file of this name and content into the test's folder."""
 
@@ -61,6 +63,41 @@ def run_cli(*arguments: object) -> Done:
     if signal.getsignal(signal.SIGINT) is not upon_ctrl_c:  # as it is left when the program is interrupted
         signal.signal(signal.SIGINT, upon_ctrl_c)
     return Done(code, out.getvalue(), err.getvalue())
+
+
+def ran(*arguments: object) -> Done:
+    """Run the program, which has to succeed."""
+    done = run_cli(*arguments)
+    assert done.code == 0, done.words
+    return done
+
+
+def refused(*arguments: object, code: int | None = 1) -> str:
+    """Run the program, which has to print nothing but an error; return that without line breaks and frames."""
+    done = run_cli(*arguments)
+    assert (done.code, done.out) == (done.code if code is None and done.code else code, "")
+    assert "Traceback" not in done.err
+    return " ".join(done.err.replace("│", " ").split())
+
+
+def some(value: T | None) -> T:
+    """Return a value that has to be there."""
+    assert value is not None
+    return value
+
+
+def rated(scores: Mapping[Any, Sequence[int | None]], points: int = 5, **attributes: Sequence[Any]) -> pv.Ratings:
+    """Return a study written by hand: rater → points from 0 on for the items 0, 1, 2, …; attributes by rater."""
+    rows = [(i, rater, score) for rater, own in scores.items() for i, score in enumerate(own)]
+    schema = {"item": pl.Int64, "rater": None, "score": pl.Int64}
+    frame = pl.DataFrame(rows, schema, orient="row", infer_schema_length=None)
+    raters = pl.DataFrame({"rater": list(scores), **{name: list(values) for name, values in attributes.items()}})
+    return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, points - 1), raters=raters)
+
+
+def study_of(frame: pl.DataFrame, top: int = 4, *attributes: str, **more: Any) -> pv.Ratings:
+    """Return a table of ratings on 0 to ``top`` as a study; columns with ``attributes`` describe raters."""
+    return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, top), rater_attributes=attributes or ["group"], **more)
 
 
 def made_once(temporary: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:

@@ -27,8 +27,6 @@ QUICK: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0, "as
 
 
 # Golden values -------------------------------------------------------------------------------------------------------
-
-
 def golden_study(golden: Any) -> tuple[pv.Ratings, pl.DataFrame, dict[str, Any]]:
     """Return the worked example as ratings, every vote of a rater of its own, and answers."""
     known = golden["ada_met"]
@@ -74,8 +72,6 @@ def test_golden_values_by_arrays_and_by_the_lens(golden: Any) -> None:
 
 
 # A literal twin ------------------------------------------------------------------------------------------------------
-
-
 @st.composite
 def studies(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Draw ratings with gaps, raters of two or three groups, and answers with refusals and gaps."""
@@ -177,8 +173,6 @@ def test_sums_by_item_are_the_same_however_items_are_cut(monkeypatch: pytest.Mon
 
 
 # Models among themselves ---------------------------------------------------------------------------------------------
-
-
 def test_humans_have_an_alpha_of_their_own_beside_models() -> None:
     """Against the package krippendorff, on the items that a model was asked about."""
     study = pv.simulate(n_items=30, n_raters=12, seed=3)
@@ -282,35 +276,79 @@ def test_a_distribution_is_scored_by_the_exact_expected_distance() -> None:
     assert found.value("m") == pytest.approx((0.5 + 0) / 2)
 
 
-def test_families_from_names_and_from_a_column() -> None:
-    assert guessed_families(["meta/llama-3", "gpt-4"], {"gpt-4": "openai"}) == {
-        "llama": ["meta/llama-3"],
-        "openai": ["gpt-4"],
-    }
-
-
 # What is missing, odd or wrong ---------------------------------------------------------------------------------------
 
 VOTES = pl.DataFrame({"item": ["a", "a", "b", "c"], "rater": ["r", "s", "r", "r"], "score": ["no", "yes", "yes", "no"]})
 RATINGS = pv.Ratings.from_frame(VOTES, scale=pv.Scale(["no", "yes"]))
+RESERVED = pv.Ratings.from_frame(
+    VOTES, scale=pv.Scale(["no", "yes"]), raters=pl.DataFrame({"rater": ["r", "s"], "all": ["x", "y"]}),
+    items=pl.DataFrame({"item": ["a", "b", "c"], "topic": ["all", "x", "x"]}),
+)  # fmt: skip
 
 
-def test_items_missing_on_either_side_are_counted_and_said() -> None:
-    answers = pl.DataFrame({"model": "m", "item": ["a", "b", "z"], "answer": ["yes", "maybe", "no"]})
-    found = pv.alignment(RATINGS, answers, **QUICK)
+@pytest.mark.parametrize(
+    ("given", "states"),
+    [
+        ({"item": ["a", "b", "z"], "answer": ["yes", "maybe", "no"]}, {"answered": 1, "unreadable": 1, "missing": 1}),
+        ({"item": ["a", "b"], "answer": ["yes", None], "state": ["answered", "failed"]},
+         {"answered": 1, "failed": 1, "missing": 1}),
+        ({"item": ["a", "b", "c"], "text": ["B) yes", "I'm sorry, I can't.", "Hm."]},
+         {"answered": 1, "refused": 1, "unreadable": 1}),
+    ],
+)  # fmt: skip
+def test_what_became_of_items_is_counted_and_said(given: dict[str, list[Any]], states: dict[str, int]) -> None:
+    found = pv.alignment(RATINGS, pl.DataFrame({"model": "m", **given}), **QUICK)
     account = found.accounts().row(0, named=True)
-    assert (account["n_items"], account["answered"], account["unreadable"], account["missing"]) == (3, 1, 1, 1)
-    text = " ".join(found.findings())
-    assert "they have answers but no rating: 1 item." in text
-    assert "they neither are nor name a point of the scale: 1 answer." in text
+    names = ("answered", "refused", "unreadable", "failed", "missing")
+    assert (account["n_items"], {name: account[name] for name in names if account[name]}) == (3, states)
+    if "failed" in states:  # which is never charged
+        assert (found.row("m").n_items, found.value("m")) == (1, 0.5)
+    if "z" in given["item"]:
+        text = " ".join(found.findings())
+        assert "they have answers but no rating: 1 item." in text
+        assert "they neither are nor name a point of the scale: 1 answer." in text
 
 
-def test_failed_answers_are_never_charged() -> None:
-    answers = pl.DataFrame({"model": "m", "item": ["a", "b"], "answer": ["yes", None], "state": ["answered", "failed"]})
-    found = pv.alignment(RATINGS, answers, **QUICK)
-    assert found.row("m").n_items == 1
-    assert found.value("m") == 0.5
-    assert found.accounts().row(0, named=True)["failed"] == 1
+@pytest.mark.parametrize(
+    ("given", "points", "states"),
+    [
+        ({"item": ["a", "b"], "text": ["A", "A"], "order": [[0, 1], [1, 0]]}, [0, 1], [0, 0]),  # options as shown
+        ({"item": ["a", "b", "c"], "point": [1, None, None], "text": [None, "A) no", "I can't say."]},
+         [1, 0, -1], [0, 0, 1]),
+        ({"item": ["a", "b", "c"], "point": [1, None, None], "text": [None, "A) no", "I can't say."],
+          "state": ["answered", "unreadable", "refused"]}, [1, -1, -1], [0, 2, 1]),  # nothing is read again
+    ],
+)  # fmt: skip
+def test_points_and_texts_may_be_mixed(given: dict[str, list[Any]], points: list[int], states: list[int]) -> None:
+    found = Answers.from_frame(pl.DataFrame({"model": "m", **given}), RATINGS.scale)
+    assert (found.point.tolist(), found.state.tolist()) == (points, states)
+    if "order" in given:
+        assert found.shown is not None
+        assert found.shown.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "asked", "message"),
+    [
+        (RATINGS, {"subset": "topic"}, "items have no attribute 'topic'"),
+        (RATINGS, {"tolerance": 0.5}, "tolerance is 0.5. Give a number from 0 to below 0.5"),
+        (RATINGS, {"subsamples": -1}, "subsamples is -1"), (RATINGS, {"families": ["gpt"]}, "families is"),
+        (RATINGS, {"convention": "old"}, "convention is 'old'"), (RESERVED, {"by": "all"}, "stands for all raters"),
+        (RESERVED, {"subset": "topic"}, "stands for all items"),
+    ],
+)  # fmt: skip
+def test_bad_choices(ratings: pv.Ratings, asked: dict[str, Any], message: str) -> None:
+    answers = pl.DataFrame({"model": "m", "item": ["a"], "answer": ["yes"]})
+    with pytest.raises(InputError, match=message):
+        pv.alignment(ratings, answers, **{**QUICK, **asked})
+    other = Answers.from_frame(answers, pv.Scale(["no", "maybe", "yes"]))
+    with pytest.raises(InputError, match="the answers are on no < maybe < yes"):
+        pv.alignment(RATINGS, other, **QUICK)
+    both = pl.concat([answers.with_columns(prompt=pl.lit(name)) for name in ("p", "q")])
+    with pytest.raises(SelectionError, match="several prompts have it"):
+        pv.alignment(RATINGS, both, **QUICK).row("m")
+    families = guessed_families(["meta/llama-3", "gpt-4"], {"gpt-4": "openai"})
+    assert families == {"llama": ["meta/llama-3"], "openai": ["gpt-4"]}
 
 
 @pytest.mark.parametrize(
@@ -334,58 +372,12 @@ def test_bad_answers_get_one_clear_error(answers: dict[str, list[Any]], error: t
         pv.alignment(RATINGS, pl.DataFrame(answers), **QUICK)
 
 
-def test_bad_choices() -> None:
-    answers = pl.DataFrame({"model": "m", "item": ["a"], "answer": ["yes"]})
-    with pytest.raises(SelectionError, match="items have no attribute 'topic'"):
-        pv.alignment(RATINGS, answers, subset="topic", **QUICK)
-    for wrong, message in (
-        ({"tolerance": 0.5}, "tolerance is 0.5. Give a number from 0 to below 0.5"),
-        ({"subsamples": -1}, "subsamples is -1"),
-        ({"families": ["gpt"]}, "families is"), ({"convention": "old"}, "convention is 'old'"),
-    ):  # fmt: skip
-        with pytest.raises(InputError, match=message):
-            pv.alignment(RATINGS, answers, **wrong)
-    other = Answers.from_frame(answers, pv.Scale(["no", "maybe", "yes"]))
-    with pytest.raises(InputError, match="the answers are on no < maybe < yes"):
-        pv.alignment(RATINGS, other, **QUICK)
-    both = pl.concat([answers.with_columns(prompt=pl.lit(name)) for name in ("p", "q")])
-    found = pv.alignment(RATINGS, both, **QUICK)
-    with pytest.raises(SelectionError, match="several prompts have it"):
-        found.row("m")
-
-
-def test_free_text_is_read() -> None:
-    answers = pl.DataFrame({"model": "m", "item": ["a", "b", "c"], "text": ["B) yes", "I'm sorry, I can't.", "Hm."]})
-    account = pv.alignment(RATINGS, answers, **QUICK).accounts().row(0, named=True)
-    assert (account["answered"], account["refused"], account["unreadable"]) == (1, 1, 1)
-
-
-def test_free_text_is_read_by_the_options_as_shown() -> None:
-    answers = pl.DataFrame({"model": "m", "item": ["a", "b"], "text": ["A", "A"], "order": [[0, 1], [1, 0]]})
-    found = Answers.from_frame(answers, RATINGS.scale)
-    assert found.point.tolist() == [0, 1]
-    assert found.shown is not None
-    assert found.shown.tolist() == [0, 0]
-
-
-def test_points_and_texts_may_be_mixed() -> None:
-    answers = pl.DataFrame({
-        "model": "m", "item": ["a", "b", "c"], "point": [1, None, None], "text": [None, "A) no", "I can't say."],
-    })  # fmt: skip
-    found = Answers.from_frame(answers, RATINGS.scale)
-    assert (found.point.tolist(), found.state.tolist()) == ([1, 0, -1], [0, 0, 1])
-    stated = answers.with_columns(state=pl.Series(["answered", "unreadable", "refused"]))
-    assert Answers.from_frame(stated, RATINGS.scale).state.tolist() == [0, 2, 1]  # nothing is read again
-
-
 def test_totals_without_raters_give_the_overall_distances(write: Write) -> None:
     ratings = pv.read_ratings(write("totals.csv", "item,no,yes\na,3,1\nb,0,4\n"), scale=pv.Scale(["no", "yes"]))
     assert not ratings.has_raters
     answers = pl.DataFrame({"model": "m", "item": ["a", "b"], "answer": ["yes", "yes"]})
     found = pv.alignment(ratings, answers, bootstrap=20)
-    assert found.value("m") == 0.5
-    assert found.row("m").n_ratings == 8
-    assert found.stand_ins().height == 0
+    assert (found.value("m"), found.row("m").n_ratings, found.stand_ins().height) == (0.5, 8, 0)
 
 
 def test_raters_with_several_values_count_in_each_group() -> None:
@@ -409,9 +401,8 @@ def test_a_model_that_always_takes_the_first_place_is_seen_and_one_without_shuff
     votes = pl.DataFrame({"item": range(60), "rater": "h", "score": rng.integers(0, 3, 60)})
     found = pv.alignment(pv.Ratings.from_frame(votes, scale=pv.Scale.range(0, 2)), frame, **QUICK)
     assert found.positions()["model"].unique().to_list() == ["first"]
-    assert any(
-        "first has a position bias: the option shown in position 1 gets 100%" in text for text in found.findings()
-    )
+    told = "first has a position bias: the option shown in position 1 gets 100%"
+    assert any(told in text for text in found.findings())
 
 
 def test_distributions_that_are_called_answered_are_answers() -> None:
@@ -425,20 +416,7 @@ def test_distributions_that_are_called_answered_are_answers() -> None:
         pv.alignment(RATINGS, frame.with_columns(distribution=pl.struct(x="item")), **QUICK)
 
 
-def test_reserved_names_are_refused() -> None:
-    raters = pl.DataFrame({"rater": ["r", "s"], "all": ["x", "y"]})
-    items = pl.DataFrame({"item": ["a", "b", "c"], "topic": ["all", "x", "x"]})
-    ratings = pv.Ratings.from_frame(VOTES, scale=pv.Scale(["no", "yes"]), raters=raters, items=items)
-    answers = pl.DataFrame({"model": "m", "item": ["a"], "answer": ["yes"]})
-    with pytest.raises(SelectionError, match="stands for all raters"):
-        pv.alignment(ratings, answers, by="all", **QUICK)
-    with pytest.raises(SelectionError, match="stands for all items"):
-        pv.alignment(ratings, answers, subset="topic", **QUICK)
-
-
 # Models as raters ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("threshold", [None, 2])
 def test_models_as_raters_are_judged_as_raters_are(threshold: int | None) -> None:
     study = pv.simulate(n_items=80, n_raters=40, seed=7)

@@ -17,7 +17,7 @@ from plurivox.domain.answer_columns import letters_of
 from plurivox.domain.answers import Answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.statistics import krippendorff_alpha
-from support import Write
+from support import Write, ran, refused
 from support import run_cli as run
 
 QUICK: dict[str, Any] = {"bootstrap": 0, "permutations": 9, "subsamples": 0, "as_rater": False}
@@ -76,13 +76,6 @@ def test_without_humans_prompts_and_places_are_told() -> None:
     assert found.positions().group_by("prompt").agg(pl.col("n").sum())["n"].to_list() == [40, 40]
 
 
-def test_without_humans_a_refusing_model_is_a_result() -> None:
-    refused = ANSWERS.select("model", "item", "sample", answer=pl.lit(None, dtype=pl.String), state=pl.lit("refused"))
-    found = pv.alignment(None, refused, scale="1:3")
-    assert found.accounts()["refused"].to_list() == [6] * 3
-    assert np.isnan(found.alphas()["value"].to_list()).all()
-
-
 TRAINED = pv.Ratings.from_frame(pl.DataFrame({"item": [1, 1], "rater": ["a", "b"], "score": [0, 1]}))
 
 
@@ -99,33 +92,30 @@ def test_without_humans_what_needs_them_is_an_error(more: dict[str, Any], messag
         pv.alignment(None, ANSWERS, **more)
 
 
-def test_without_humans_answers_know_their_scale() -> None:
-    read = Answers.from_frame(ANSWERS, "1:3")
+def test_without_humans_a_refusing_model_is_a_result() -> None:
+    silent = ANSWERS.select("model", "item", "sample", answer=pl.lit(None, dtype=pl.String), state=pl.lit("refused"))
+    found = pv.alignment(None, silent, scale="1:3")
+    assert found.accounts()["refused"].to_list() == [6] * 3
+    assert np.isnan(found.alphas()["value"].to_list()).all()
+    read = Answers.from_frame(ANSWERS, "1:3")  # answers know their scale
     assert pv.alignment(None, read).alphas().equals(pv.alignment(None, ANSWERS, scale="1:3").alphas())
 
 
 def test_the_command_line_does_without_ratings(write: Write) -> None:
     path = str(write("answers.csv", ANSWERS.write_csv()))
-    made = run("align", "--answers", path, "--scale", "1:3", "--json")
-    assert made.code == 0
     expected = json.loads(pv.alignment(None, ANSWERS, scale="1:3").to_json(draws=False))
-    told = json.loads(made.out)
-    assert [one for one in told["tables"] if one["name"] == "alphas"] == [
-        one for one in expected["tables"] if one["name"] == "alphas"
-    ]
+    told = ran("align", "--answers", path, "--scale", "1:3", "--json").json()
+    one, other = ([table for table in made["tables"] if table["name"] == "alphas"] for made in (told, expected))
+    assert one == other
     for options, message in (
         (["--answers", path], "give them with --scale"), ([path], "no answers were given"),
         (["--answers", path, "--scale", "1:3", "--by", "age"], "--by requires ratings"),
         ([path, path, "--answers", path], "are the same input"),
     ):  # fmt: skip
-        wrong = run("align", *options)
-        assert wrong.code == 2
-        assert message in " ".join(wrong.err.split())
+        assert message in refused("align", *options, code=2)
 
 
 # Groups that rated nothing that was answered -------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def batches() -> tuple[pv.Ratings, pl.DataFrame]:
     """Group a rated items 0–29, group b items 30–59; a model answered the former."""
@@ -174,8 +164,6 @@ def test_a_part_of_the_items_without_answers_is_no_error(batches: Any) -> None:
 
 
 # The table of items --------------------------------------------------------------------------------------------------
-
-
 def test_items_are_on_the_values_of_the_scale() -> None:
     votes = [(1, "r", 2), (1, "s", 4), (1, "t", 4), (2, "r", 1), (2, "s", 2), (3, "r", 8)]
     frame = pl.DataFrame(votes, schema=["item", "rater", "score"], orient="row")
@@ -200,56 +188,51 @@ def test_items_of_a_scale_of_words_have_its_words() -> None:
 # Texts of options ----------------------------------------------------------------------------------------------------
 
 
-def test_options_have_the_descriptions_of_the_scale() -> None:
-    plain = pv.Scale(["no", "yes"])
-    told = pv.Scale(["no", "yes"], descriptions=["Nobody agrees.", " "])
-    assert plain == told
-    assert letters_of(plain, (1, 0)) == (("A", "yes"), ("B", "no"))
-    assert letters_of(told, (1, 0)) == (("A", "yes"), ("B", "no", "Nobody agrees."))
-    assert pv.Scale.from_dict(told.to_dict()).descriptions == told.descriptions
-    assert told.with_poles(("bad", "good")).descriptions == told.descriptions
-    with pytest.raises(ScaleError, match="there are 1 descriptions but 2 points"):
-        pv.Scale(["no", "yes"], descriptions=["one"])
-
-
 def test_descriptions_of_a_scale_file_are_used_to_read_texts(write: Write) -> None:
-    scale = write(
-        "scale.toml", 'labels = ["<1%", "50%"]\ndescriptions = ["Nobody agrees.", "A controversial belief."]\n'
-    )
+    told = ["Nobody agrees.", "A controversial belief."]
+    scale = write("scale.toml", f'labels = ["<1%", "50%"]\ndescriptions = {json.dumps(told)}\n')
     answers = pl.DataFrame({
         "model": "m", "item": [1, 2, 3], "text": ["50% A controversial belief", "Nobody agrees.", "I like it."],
     })  # fmt: skip
-    found = Answers.from_frame(answers, scale)
-    assert found.point.tolist() == [1, 0, -1]
-    assert Answers.from_frame(answers, ["<1%", "50%"]).point.tolist()[1:] == [-1, -1]
-    ratings = pv.Ratings.from_frame(
-        pl.DataFrame({"item": [1, 2, 3], "rater": "r", "score": "50%"}), scale=scale, missing=["?"]
-    )
+    assert Answers.from_frame(answers, scale).point.tolist() == [1, 0, -1]
+    plain = pv.Scale(["<1%", "50%"])
+    assert Answers.from_frame(answers, plain).point.tolist()[1:] == [-1, -1]
+    votes = pl.DataFrame({"item": [1, 2, 3], "rater": "r", "score": "50%"})
+    ratings = pv.Ratings.from_frame(votes, scale=scale, missing=["?"])
     assert pv.alignment(ratings, answers, **QUICK).accounts()["answered"].to_list() == [2]
     wrong = write("wrong.toml", 'labels = ["a", "b"]\ndescriptions = ["one"]\n')
     with pytest.raises(ConfigError, match="1 descriptions but 2 points"):
         Answers.from_frame(answers, wrong)
+    with pytest.raises(ScaleError, match="there are 1 descriptions but 2 points"):
+        pv.Scale(["no", "yes"], descriptions=["one"])
+    described = pv.Scale(["<1%", "50%"], descriptions=["Nobody agrees.", " "])
+    assert plain == described
+    assert letters_of(plain, (1, 0)) == (("A", "50%"), ("B", "<1%"))
+    assert letters_of(described, (1, 0)) == (("A", "50%"), ("B", "<1%", "Nobody agrees."))
+    for again in (pv.Scale.from_dict(described.to_dict()), described.with_poles(("bad", "good"))):
+        assert again.descriptions == described.descriptions
 
 
 def test_each_prompt_has_its_own_descriptions(write: Write) -> None:
-    scale = write(
-        "scale.toml", 'labels = ["a", "b"]\n[descriptions]\nfew = ["rare", "common"]\nfew_more = ["odd", "usual"]\n'
-    )
+    head = 'labels = ["a", "b"]\n[descriptions]\n'
+    scale = write("scale.toml", f'{head}few = ["rare", "common"]\nfew_more = ["odd", "usual"]\n')
     rows = [
-        ("few", "common"), ("few, as a nurse", "common"), ("few_more", "usual"), ("few", "usual"), ("fewer", "rare"),
-        ("", "rare"),
+        ("few", "common", 1), ("few, as a nurse", "common", 1), ("few_more", "usual", 1), ("few", "usual", -1),
+        ("fewer", "rare", -1), ("", "rare", -1),
     ]  # fmt: skip
-    answers = pl.DataFrame(rows, schema=["prompt", "text"], orient="row").with_row_index("item").with_columns(model=1)
+    told = pl.DataFrame(rows, schema=["prompt", "text", "point"], orient="row").with_row_index("item")
+    answers = told.drop("point").with_columns(model=1)
     found = Answers.from_frame(answers, scale)
-    assert dict(zip(found.item.tolist(), found.point.tolist(), strict=True)) == {0: 1, 1: 1, 2: 1, 3: -1, 4: -1, 5: -1}
+    assert dict(zip(found.item.tolist(), found.point.tolist(), strict=True)) == dict(
+        told.select("item", "point").rows()
+    )
     assert pv.Scale.from_dict(found.scale.to_dict()).descriptions == found.scale.descriptions
-    for told, message in (
+    for wrong, message in (
         ('few = ["one"]', "1 descriptions but 2 points for the prompt 'few'"),
-        ("few = 3", r"\[scale\] descriptions.few' is 3"),
-        ("few = [1]", "descriptions.few"),
-    ):
+        ("few = 3", r"\[scale\] descriptions.few' is 3"), ("few = [1]", "descriptions.few"),
+    ):  # fmt: skip
         with pytest.raises(ConfigError, match=message):
-            Answers.from_frame(answers, write("wrong.toml", f'labels = ["a", "b"]\n[descriptions]\n{told}\n'))
+            Answers.from_frame(answers, write("wrong.toml", f"{head}{wrong}\n"))
 
 
 def test_the_command_reproduces_published_tables_from_texts(real_data: Path, write: Write) -> None:
@@ -298,8 +281,7 @@ def test_the_published_answers_are_read_better_with_descriptions(real_data: Path
     frame = found.select("model", "prompt", "item", text="response")
     before, after = (Answers.from_frame(frame, scale) for scale in (labels, pv.Scale(labels, descriptions=told)))
     changed = np.flatnonzero((before.state != after.state) | (before.point != after.point))
-    assert len(changed) == 9
-    assert (before.point[changed] == -1).sum() == 6
+    assert (len(changed), (before.point[changed] == -1).sum()) == (9, 6)
     key = ["model", "prompt", "item"]
     for at in changed.tolist():
         voice = after.voices[after.voice[at]]

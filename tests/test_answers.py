@@ -23,20 +23,8 @@ from plurivox.ask.database import StoreError
 from plurivox.ask.question import Reply, as_shown
 from plurivox.base.errors import FileError, InputError
 from plurivox.cli import answers_check
-from stored_answers import (
-    DESCRIBED,
-    FORGET,
-    LABELS,
-    QUESTION,
-    TEXTS,
-    a_request,
-    change,
-    fill,
-    names,
-    rows,
-    synthetic,
-)
-from support import run_cli
+from stored_answers import DESCRIBED, FORGET, LABELS, QUESTION, TEXTS, a_request, change, fill, names, rows, synthetic
+from support import ran, refused, run_cli
 
 
 @pytest.fixture
@@ -45,8 +33,6 @@ def path(tmp_path: Path) -> Path:
 
 
 # Options -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -57,8 +43,7 @@ def path(tmp_path: Path) -> Path:
 def test_a_question_comes_back_from_what_a_store_holds(question: ask.Question) -> None:
     again = ask.Question.from_about(json.loads(json.dumps(question.about())))
     order = tuple(range(len(question.scale)))[::-1]
-    assert again.options(order) == question.options(order)
-    assert again.about() == question.about()
+    assert (again.options(order), again.about()) == (question.options(order), question.about())
     assert ("descriptions" in question.about()) == bool(question.descriptions)
 
 
@@ -80,15 +65,7 @@ def test_options_are_read_by_letter_label_and_description(path: Path, monkeypatc
     assert seen == [expected, expected]
 
 
-def test_an_order_that_is_not_of_this_scale_is_refused(path: Path) -> None:
-    fill(path, ["A"])
-    for order in ("[0, 1]", "[0, 1, 3]", "[0, 0, 1]"):
-        change(path, f"UPDATE answers SET order_json = '{order}'")
-        with pytest.raises(InputError, match="and the scale 3 points"):
-            ask.reread(path)
-
-
-def test_stores_without_descriptions_take_them_over(path: Path) -> None:
+def test_an_order_that_is_not_of_this_scale_is_refused_and_descriptions_are_taken_over(path: Path) -> None:
     fill(path, ["A"])
     with pytest.raises(InputError, match="another question"):
         ask.Store.open(path, ask.Question(QUESTION.scale, "Other?", DESCRIBED.descriptions).about())
@@ -101,24 +78,29 @@ def test_stores_without_descriptions_take_them_over(path: Path) -> None:
     other = ask.Question(QUESTION.scale, QUESTION.wording, ("a", "b", "c"))
     with pytest.raises(InputError, match=r"with other descriptions: 'at no time, .*'; now it is 'a, b, c'"):
         ask.Store.open(path, other.about())
+    for order in ("[0, 1]", "[0, 1, 3]", "[0, 0, 1]"):
+        change(path, f"UPDATE answers SET order_json = '{order}'")
+        with pytest.raises(InputError, match="and the scale 3 points"):
+            ask.reread(path)
 
 
 # Reading again -------------------------------------------------------------------------------------------------------
-
-
 def test_what_is_read_as_before_stays(path: Path) -> None:
     fill(path, TEXTS)
     before = rows(path)
     found = ask.reread(path)
     assert (found.n_read, found.n_same, found.n_changed, found.n_renamed, found.n_stored) == (6, 6, 0, 0, 0)
-    assert found.to_frame().height == 0
-    assert found.to_frame().columns == [
+    assert (found.to_frame().height, found.to_frame().columns) == (0, [
         "model", "prompt", "item", "sample", "from_state", "from_answer", "to_state", "to_answer", "old_rule",
         "new_rule",
-    ]  # fmt: skip
+    ])  # fmt: skip
     done = run_cli("answers", path, "--reread", "--yes")
     assert "6 answers read again: 6 stay, 0 change" in done.words
     assert "nothing to change" in done.err
+    assert rows(path) == before
+    change(path, "UPDATE answers SET point = 2 WHERE item = '0'")
+    (row,) = ask.reread(path, apply=True).to_frame().rows(named=True)  # from one point to another
+    assert (row["from_state"], row["from_answer"], row["to_state"]) == ("answered", "often", "answered")
     assert rows(path) == before
 
 
@@ -129,8 +111,7 @@ def test_what_an_older_reader_missed_is_shown_and_changed_only_if_wanted(path: P
     change(path, FORGET + " WHERE item IN ('0', '1', '3', '4')")
     wrong = rows(path)
     found = ask.reread(path)
-    assert rows(path) == wrong
-    assert (found.n_read, found.n_changed, found.n_same) == (6, 4, 2)
+    assert (rows(path), (found.n_read, found.n_changed, found.n_same)) == (wrong, (6, 4, 2))
     now = {row[4]: (row[10], row[13], row[14]) for row in right}  # item: state, point, rule
     expected = [
         ("m", "plain", item, 0, "unreadable", None, now[item][0],
@@ -138,13 +119,24 @@ def test_what_an_older_reader_missed_is_shown_and_changed_only_if_wanted(path: P
         for item in ("0", "1", "3", "4")
     ]  # fmt: skip
     assert found.to_frame().rows() == expected
-    shown = run_cli("answers", path, "--reread")
-    assert shown.code == 0
+    shown = ran("answers", path, "--reread")
     assert "6 answers read again: 2 stay, 4 change" in shown.words
     assert "nothing was changed; add --yes" in shown.err
+    told = ran("answers", path, "--reread", "--json").json()
+    keys = ("kind", "n_read", "n_same", "n_changed", "n_renamed", "applied", "n_stored")
+    assert tuple(told[key] for key in keys) == ("rereading", 6, 2, 4, 0, False, 0)
+    refusal = next(one for one in told["changes"] if one["to_state"] == "refused")
+    assert refusal == {
+        "model": "m", "prompt": "plain", "from_state": "unreadable", "from_answer": None, "to_state": "refused",
+        "to_answer": None, "old_rule": "old rule", "new_rule": right[4][14], "n": 1,
+        "examples": ["I cannot answer that."],
+    }  # fmt: skip
     assert rows(path) == wrong
-    done = run_cli("answers", path, "--reread", "--yes")
-    assert f"4 answers changed in {path}" in done.err
+    done = ran("answers", path, "--reread", "--yes", *(["--json"] if shuffle else []))
+    if shuffle:
+        assert (done.json()["applied"], done.json()["n_stored"]) == (True, 4)
+    else:
+        assert f"4 answers changed in {path}" in done.err
     assert rows(path) == right
     ((order, point),) = rows(path, "order_json, point", "WHERE item = '0'")
     assert point == json.loads(order)[0]  # the answer is A, and the point a place on the scale
@@ -167,16 +159,6 @@ def test_changes_are_grouped_and_shown_with_a_few_texts(path: Path) -> None:
     table = run_cli("answers", path, "--reread", "--csv").frame()
     assert table["n"].to_list() == [8, 2]
     assert "| m | plain | unreadable | answered: sometimes |" in run_cli("answers", path, "--reread", "--markdown").out
-
-
-def test_answers_that_change_from_one_point_to_another(path: Path) -> None:
-    fill(path, ["A", "B"])
-    change(path, "UPDATE answers SET point = 2 WHERE item = '0'")
-    (row,) = ask.reread(path, apply=True).to_frame().rows(named=True)
-    assert (row["from_state"], row["from_answer"], row["to_state"], row["to_answer"]) == (
-        "answered", "often", "answered", "never",
-    )  # fmt: skip
-    assert rows(path, "point") == [(0,), (1,)]
 
 
 def test_other_names_and_places_are_counted_apart(path: Path) -> None:
@@ -209,30 +191,6 @@ def test_failures_refusals_of_servers_and_second_readings_stay(path: Path) -> No
     after = rows(path)
     assert [row for row in after if row[0] != requests[1].key] == [row for row in before if row[0] != requests[1].key]
     assert rows(path, "point", "WHERE item = '1'") == [(1,)]
-
-
-def test_rereading_as_json(path: Path) -> None:
-    fill(path, TEXTS)
-    right = rows(path)
-    change(path, FORGET + " WHERE item IN ('0', '4')")
-    wrong = rows(path)
-    told = run_cli("answers", path, "--reread", "--json").json()
-    assert rows(path) == wrong
-    assert (told["kind"], told["n_read"], told["n_same"], told["n_changed"], told["n_renamed"]) == (
-        "rereading", 6, 4, 2, 0,
-    )  # fmt: skip
-    assert (told["applied"], told["n_stored"]) == (False, 0)
-    change_of = {one["to_state"]: one for one in told["changes"]}
-    assert change_of["answered"]["to_answer"] == "never"
-    assert change_of["answered"]["examples"] == ["A"]
-    assert change_of["refused"] == {
-        "model": "m", "prompt": "plain", "from_state": "unreadable", "from_answer": None, "to_state": "refused",
-        "to_answer": None, "old_rule": "old rule", "new_rule": right[4][14], "n": 1,
-        "examples": ["I cannot answer that."],
-    }  # fmt: skip
-    told = run_cli("answers", path, "--reread", "--json", "--yes").json()
-    assert (told["applied"], told["n_stored"]) == (True, 2)
-    assert rows(path) == right
 
 
 @pytest.mark.parametrize(("typed", "changed"), [("y", True), ("n", False), ("", False)])
@@ -293,8 +251,7 @@ def test_an_answer_that_changed_meanwhile_is_not_overwritten(
     done = run_cli("answers", path, "--reread")
     assert "1 answer changed" in done.err
     assert "1 changed in the meantime; left as found" in done.err
-    assert [rows(path, "*", "WHERE item = '0'")] == seen
-    assert rows(path, "point", "WHERE item = '1'") == [(1,)]
+    assert ([rows(path, "*", "WHERE item = '0'")], rows(path, "point", "WHERE item = '1'")) == (seen, [(1,)])
 
 
 def test_many_answers_are_not_held_in_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,31 +271,24 @@ def test_stores_that_cannot_be_read_again(path: Path) -> None:
         ask.reread(path)
     ask.Store.open(path).close()
     for options in (["--reread"], ["--audit", "5", "-o", path.with_suffix(".csv")], ["--reader-model", "m"]):
-        done = run_cli("answers", path, *options)
-        assert done.code == 1
-        assert "does not say which options were shown" in done.err
+        assert "does not say which options were shown" in refused("answers", path, *options)
 
 
 # Options of the command ----------------------------------------------------------------------------------------------
-
-
 def test_refusals_are_a_table_of_texts_that_steers_nothing(path: Path, tmp_path: Path) -> None:
     said = "I cannot answer that.\n\x1b[31mIt | is"
     formula = "=1+1 I'm sorry, but I can't assist with that."
     fill(path, ["A", said, formula])
     with ask.Store.open(path) as store:  # a server that refuses says why
         store.put(a_request(3), Reply("", refusal="filtered"), state="refused", rule="server refused")
-    told = [("1", said), ("2", formula), ("3", "filtered")]
+    told, asked = [("1", said), ("2", formula), ("3", "filtered")], ("answers", path, "--refused")
     assert ask.Store.read(path).refused().select("item", "text").rows() == told
-    assert [
-        (one["item"], one["text"])
-        for one in json.loads(run_cli("answers", path, "--refused", "--json").out)["refusals"]
-    ] == told
-    table = pl.read_csv(run_cli("answers", path, "--refused", "--csv").out.encode(), infer_schema=False)
+    assert [(one["item"], one["text"]) for one in run_cli(*asked, "--json").json()["refusals"]] == told
+    table = pl.read_csv(run_cli(*asked, "--csv").out.encode(), infer_schema=False)
     assert table.columns == ["model", "prompt", "item", "sample", "rule", "text"]
     assert table["text"].to_list() == [said, f"'{formula}", "filtered"]  # no formula for a spreadsheet
     for form in ([], ["--markdown"]):
-        shown = run_cli("answers", path, "--refused", *form).out
+        shown = run_cli(*asked, *form).out
         assert "\x1b" not in shown
         assert "filtered" in shown
     fill(tmp_path / "none.db", ["A"])
@@ -351,23 +301,13 @@ ACTIONS = [
 ]  # fmt: skip
 
 
-def pairs() -> list[list[str]]:
-    return [[*one, *other] for one, other in itertools.combinations(ACTIONS, 2)]
-
-
-@pytest.mark.parametrize("given", pairs(), ids=" ".join)
-def test_one_thing_at_a_time(path: Path, given: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    fill(path, TEXTS)
-    monkeypatch.chdir(path.parent)
-    done = run_cli("answers", path, *given)
-    assert done.code == 2
-    assert "choose one of --export, --refused, --reread, --audit, --audited and --reader-model" in done.words
-    assert names(path.parent) == ["answers.db"]
+ONE = "choose one of --export, --refused, --reread, --audit, --audited and --reader-model"
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
+        *(([*one, *other], ONE) for one, other in itertools.combinations(ACTIONS, 2)),
         (["--yes"], "--yes requires --reread"), (["-o", "a.csv"], "--output requires --audit"),
         (["--seed", "1"], "--seed requires --audit"), (["--rate", "3"], "--rate requires --reader-model"),
         (["--reread", "--base-url", "http://x"], "--base-url requires --reader-model"),
@@ -377,9 +317,10 @@ def test_one_thing_at_a_time(path: Path, given: list[str], monkeypatch: pytest.M
         (["--reread", "--csv", "--json"], "only one of --json and --csv can be printed"),
     ],
 )  # fmt: skip
-def test_options_that_do_not_go_together(path: Path, given: list[str], told: str) -> None:
+def test_options_that_do_not_go_together(
+    path: Path, given: list[str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(path, TEXTS)
-    done = run_cli("answers", path, *given)
-    assert done.code == 2
-    assert told in done.words
+    monkeypatch.chdir(path.parent)
+    assert told in refused("answers", path, *given, code=2)
     assert names(path.parent) == ["answers.db"]

@@ -17,17 +17,8 @@ from plurivox import ask
 from plurivox.ask.auditing import chances, shares
 from plurivox.ask.question import Reply
 from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError
-from stored_answers import (
-    LABELS,
-    TEXTS,
-    a_request,
-    change,
-    fill,
-    names,
-    rows,
-    synthetic,
-)
-from support import Write, run_cli
+from stored_answers import LABELS, TEXTS, a_request, change, fill, names, rows, synthetic
+from support import ran, refused, run_cli
 
 
 @pytest.fixture
@@ -36,8 +27,6 @@ def path(tmp_path: Path) -> Path:
 
 
 # Drawing a sample ----------------------------------------------------------------------------------------------------
-
-
 PARTS = [
     ("answered", "letter", "m", 900), ("answered", "letter", "n", 300), ("answered", "words", "m", 100),
     ("answered", "words", "n", 25), ("answered", "odd", "m", 4), ("refused", "refusal", "m", 150),
@@ -125,8 +114,7 @@ def test_chances_are_what_weights_say(path: Path) -> None:
         frame = ask.draw_audit(path, 14, seed)
         drawn.update(frame["id"])
         chance |= {key: 1 / weight for key, weight in frame.select("id", "weight").iter_rows()}
-    assert len(drawn) == 60
-    assert sum(chance.values()) == pytest.approx(14)
+    assert (len(drawn), sum(chance.values())) == (60, pytest.approx(14))
     for one, p in chance.items():
         error = math.sqrt(runs * p * (1 - p)) or 1e-9
         assert abs(drawn[one] - runs * p) < 4.5 * error  # 60 answers: one in 2,000 sets of seeds would fail
@@ -160,23 +148,20 @@ def test_the_table_to_check(path: Path) -> None:
 
 def test_a_table_is_written_once(path: Path, tmp_path: Path) -> None:
     fill(path, TEXTS)
-    table = tmp_path / "check.csv"
-    done = run_cli("answers", path, "--audit", "4", "-o", table, "--seed", "3")
-    assert done.code == 0
+    table, asked = tmp_path / "check.csv", ("answers", path, "--audit")
+    done = ran(*asked, "4", "-o", table, "--seed", "3")
     assert done.out == f"{table}\n"
     assert "4 answers drawn: 2 answered, 1 refused, 1 unreadable" in done.err
     assert "yes or no in the column correct" in done.err
     content = table.read_bytes()
     assert pl.read_csv(content, infer_schema=False)["id"].to_list() == ask.draw_audit(path, 4, 3)["id"].to_list()
-    again = run_cli("answers", path, "--audit", "4", "-o", table)
-    assert again.code == 1
-    assert f"{table}: it exists and may hold somebody's work. Name another file" in again.err
-    assert table.read_bytes() == content
-    assert names(tmp_path) == ["answers.db", "check.csv"]
-    assert "these are all there are" in run_cli("answers", path, "--audit", "40", "-o", tmp_path / "b.csv").err
-    assert run_cli("answers", path, "--audit", "4").code == 2
-    assert "must end in .csv" in run_cli("answers", path, "--audit", "4", "-o", path).err
-    assert "cannot be written" in run_cli("answers", path, "--audit", "4", "-o", tmp_path / "no" / "a.csv").err
+    told = refused(*asked, "4", "-o", table)
+    assert f"{table}: it exists and may hold somebody's work. Name another file" in told
+    assert (table.read_bytes(), names(tmp_path)) == (content, ["answers.db", "check.csv"])
+    assert "these are all there are" in ran(*asked, "40", "-o", tmp_path / "b.csv").err
+    refused(*asked, "4", code=2)
+    assert "must end in .csv" in refused(*asked, "4", "-o", path, code=None)
+    assert "cannot be written" in refused(*asked, "4", "-o", tmp_path / "no" / "a.csv", code=None)
 
 
 def test_the_table_is_safe_for_spreadsheets_and_terminals(path: Path, tmp_path: Path) -> None:
@@ -197,8 +182,6 @@ def test_the_table_is_safe_for_spreadsheets_and_terminals(path: Path, tmp_path: 
 
 
 # What a person found -------------------------------------------------------------------------------------------------
-
-
 def checked(*rows_: tuple[str, str, float, str | None]) -> pl.DataFrame:
     """A table of state, rule, weight and verdict."""
     return pl.DataFrame(
@@ -226,11 +209,9 @@ def test_accuracy_against_a_count_by_hand() -> None:
     assert overall.accuracy == pytest.approx(6 / 9)
     assert overall.n_effective == pytest.approx(81 / 25)  # (2 + 2 + 4 + 1)² / (4 + 4 + 16 + 1)
     assert (answered.n, answered.correct) == (3, 2)
-    assert answered.accuracy == pytest.approx(6 / 8)
-    assert answered.n_effective == pytest.approx(64 / 24)
+    assert (answered.accuracy, answered.n_effective) == (pytest.approx(6 / 8), pytest.approx(64 / 24))
     assert by_name["rule", "letter"] == ask.Share("rule", "letter", 2, 1, 0.5)
-    assert by_name["state", "refused"].accuracy == 0
-    assert by_name["state", "refused"].ci_low == 0
+    assert (by_name["state", "refused"].accuracy, by_name["state", "refused"].ci_low) == (0, 0)
     for row in (overall, answered):  # Wilson's bounds are where the estimate is 1.96 standard errors away
         for bound in (row.ci_low, row.ci_high):
             assert bound is not None
@@ -240,14 +221,6 @@ def test_accuracy_against_a_count_by_hand() -> None:
     frame = found.to_frame()
     assert frame.columns == ["of", "name", "n", "correct", "accuracy", "ci_low", "ci_high", "n_effective"]
     assert frame["n"].to_list() == [4, 3, 1, 2, 1, 1]
-
-
-def test_words_and_frames_of_several_kinds() -> None:
-    frame = checked(*[("answered", "letter", 1.0, word) for word in ("YES", " no ", "Y", "n", "True", "FALSE")])
-    assert (ask.accuracy(frame).overall.n, ask.accuracy(frame).overall.correct) == (6, 3)
-    truth = frame.with_columns(correct=pl.Series([True, True, None, False, False, False]))
-    found = ask.accuracy(truth.to_pandas())
-    assert (found.overall.n, found.overall.correct, found.n_unchecked) == (5, 2, 1)
 
 
 def verdicts(path: Path) -> dict[str, bool]:
@@ -298,11 +271,10 @@ def drawn(path: Path, tmp_path: Path) -> Path:
     """A table of 4 answers: 2 answered, 1 refused, 1 unreadable, all correct but the last."""
     fill(path, ["B", "C", "I cannot answer that.", "qqq zzz"])
     table = tmp_path / "check.csv"
-    assert run_cli("answers", path, "--audit", "4", "-o", table).code == 0
+    ran("answers", path, "--audit", "4", "-o", table)
     frame = pl.read_csv(table, infer_schema=False)
-    frame.with_columns(
-        correct=pl.when(pl.col("state") == "unreadable").then(pl.lit("no")).otherwise(pl.lit("yes"))
-    ).write_csv(table)
+    right = pl.when(pl.col("state") == "unreadable").then(pl.lit("no")).otherwise(pl.lit("yes"))
+    frame.with_columns(correct=right).write_csv(table)
     return table
 
 
@@ -310,6 +282,14 @@ def edit(table: Path, old: str, new: str, count: int = -1) -> None:
     text = table.read_text(encoding="utf-8")
     assert old in text
     table.write_text(text.replace(old, new, count), encoding="utf-8")
+
+
+def test_words_and_frames_of_several_kinds() -> None:
+    frame = checked(*[("answered", "letter", 1.0, word) for word in ("YES", " no ", "Y", "n", "True", "FALSE")])
+    truth = frame.with_columns(correct=pl.Series([True, True, None, False, False, False])).to_pandas()
+    for given_, expected in ((frame, (6, 3, 0)), (truth, (5, 2, 1))):
+        found = ask.accuracy(given_)
+        assert (found.overall.n, found.overall.correct, found.n_unchecked) == expected
 
 
 def test_the_checked_table_is_told(path: Path, drawn: Path) -> None:
@@ -355,25 +335,26 @@ def test_tables_as_spreadsheets_save_them(path: Path, drawn: Path, kind: str) ->
     assert (told["n_checked"], told["all"]["accuracy"], told["n_changed"]) == (4, 0.75, 0)
 
 
-def test_rows_that_are_not_checked_are_said(path: Path, drawn: Path) -> None:
+def test_rows_that_are_not_checked_are_said(path: Path, drawn: Path, tmp_path: Path) -> None:
+    asked = ("answers", path, "--audited")
     edit(drawn, ",no,", ",,")
-    done = run_cli("answers", path, "--audited", drawn)
-    assert "1 row not checked yet" in done.out
-    assert re.search(r"all +3 +3 ", done.out)
-    assert not re.search(r"unreadable +\d", done.out)
+    out = ran(*asked, drawn).out
+    assert "1 row not checked yet" in out
+    assert re.search(r"all +3 +3 ", out)
+    assert not re.search(r"unreadable +\d", out)
+    fill(tmp_path / "other.db", ["A"])
+    told = refused("answers", tmp_path / "other.db", "--audited", drawn)
+    assert "Give the store it was drawn from" in told
     edit(drawn, ",yes,", ", ,")
-    assert (
-        "column 'correct': no row is checked yet. Enter yes or no" in run_cli("answers", path, "--audited", drawn).err
-    )
+    assert "column 'correct': no row is checked yet. Enter yes or no" in refused(*asked, drawn)
+    drawn.write_text(drawn.read_text().splitlines()[0] + "\n")
+    assert "there are no rows" in refused(*asked, drawn)
+    refused(*asked, tmp_path / "no.csv")
 
 
 def test_readings_that_changed_since_are_said_and_judged_by_the_table(path: Path, drawn: Path) -> None:
-    for statement in (
-        "rule = 'new rule' WHERE item = '0'",
-        "point = 0 WHERE item = '1'",
-        "state = 'x' WHERE item = '2'",
-    ):
-        change(path, f"UPDATE answers SET {statement}")
+    for at, what in enumerate(("rule = 'new rule'", "point = 0", "state = 'x'")):
+        change(path, f"UPDATE answers SET {what} WHERE item = '{at}'")
     done = run_cli("answers", path, "--audited", drawn)
     assert "3 answers read differently since the table was drawn; judged as in the table" in done.words
     assert re.search(r"answered +2 +2 ", done.out)
@@ -416,11 +397,3 @@ def test_tables_that_cannot_be_used(
     if error is not IdError:
         with pytest.raises(error):
             ask.accuracy(pl.read_csv(drawn, infer_schema=False))
-
-
-def test_tables_that_are_none(path: Path, drawn: Path, write: Write, tmp_path: Path) -> None:
-    header = drawn.read_text().splitlines()[0]
-    assert "there are no rows" in run_cli("answers", path, "--audited", write("only.csv", header + "\n")).err
-    assert run_cli("answers", path, "--audited", tmp_path / "no.csv").code == 1
-    fill(tmp_path / "other.db", ["A"])
-    assert "Give the store it was drawn from" in run_cli("answers", tmp_path / "other.db", "--audited", drawn).err

@@ -20,19 +20,8 @@ from model_server import NAMED, Answer, ModelServer, by_message, completion, say
 from plurivox import Scale, ask
 from plurivox.ask.question import Reply
 from plurivox.base.errors import InputError
-from stored_answers import (
-    DESCRIBED,
-    FORGET,
-    LABELS,
-    QUESTION,
-    READING,
-    a_request,
-    change,
-    fill,
-    names,
-    rows,
-)
-from support import Done, run_cli
+from stored_answers import DESCRIBED, FORGET, LABELS, QUESTION, READING, a_request, change, fill, names, rows
+from support import Done, refused, run_cli, some
 
 KEY = "sk-very-secret-0123456789"
 
@@ -48,16 +37,13 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # A second reader -----------------------------------------------------------------------------------------------------
-
-
 def shown_options(message: str) -> dict[str, str]:
     return dict(re.findall(r"^(\w+)\) ([^:\n]+)", message.split("The answer:")[0], re.MULTILINE))
 
 
 def answer_in(message: str) -> str:
     found = re.search(r"----- text (\w+) -----\n(.*)\n----- end of text \1 -----", message, re.DOTALL)
-    assert found is not None
-    return found[2]
+    return some(found)[2]
 
 
 def by_words(message: str) -> str:
@@ -74,6 +60,12 @@ UNREAD = ["qqq half", "qqq mostly", "qqq rather not zzz", "qqq zzz", "qqq rarely
 
 def have_read(server: ModelServer, path: Path, *more: object) -> Done:
     return run_cli("answers", path, "--reader-model", "big", "--base-url", server.base_url, "--attempts", "1", *more)
+
+
+@pytest.fixture
+def unread(path: Path) -> Path:
+    fill(path, UNREAD)
+    return path
 
 
 def test_a_model_reads_what_the_rules_cannot(path: Path) -> None:
@@ -97,16 +89,14 @@ def test_a_model_reads_what_the_rules_cannot(path: Path) -> None:
     assert rows(path, "text, messages_json, error, run") == [(row[11], row[7], row[25], row[27]) for row in before]
 
 
-def test_nothing_is_put_to_it_twice(path: Path) -> None:
-    fill(path, UNREAD)
+def test_nothing_is_put_to_it_twice(unread: Path) -> None:
+    path = unread
     with ModelServer(by_message(by_words)) as server:
         have_read(server, path)
         after = rows(path)
-        done = have_read(server, path)
+        told = have_read(server, path).err
         assert len(server.requests) == 5
-        assert (
-            "1 unreadable answer put to big (1 of them before): 0 answered, 0 refused, 1 still unreadable" in done.err
-        )
+        assert "1 unreadable answer put to big (1 of them before): 0 answered, 0 refused, 1 still unreadable" in told
         assert rows(path) == after
         change(path, f"{FORGET} WHERE item = '0'")  # also if the first store loses it
         have_read(server, path)
@@ -116,6 +106,9 @@ def test_nothing_is_put_to_it_twice(path: Path) -> None:
         assert len(server.requests) == 6
         assert "temperature" not in server.requests[-1]
     assert names(path.parent) == ["answers.db", "answers.reader.db"]
+    again = ask.reread(path)  # second readings are read again and checked like others
+    assert (again.n_read, again.n_changed, again.n_renamed) == (5, 0, 0)
+    assert "second reader: big" in ask.draw_audit(path, 5)["rule"].to_list()
 
 
 def test_it_sees_the_options_as_shown_and_the_answer_and_nothing_else(path: Path) -> None:
@@ -163,21 +156,14 @@ def test_hostile_answers_stay_between_their_marks(path: Path) -> None:
     assert rows(path, "state, rule") == [("unreadable", "none")] * 4
 
 
-@pytest.mark.parametrize("reply", ["I'm sorry, but I cannot help with that.", "zzz qqq", "", "X or Z or A or B"])
-def test_a_reader_that_does_not_do_its_work_changes_nothing(path: Path, reply: str) -> None:
-    fill(path, UNREAD)
-    before = rows(path)
-    with ModelServer(say(reply)) as server:
-        assert "0 answered, 0 refused, 5 still unreadable" in have_read(server, path).err
-    assert rows(path) == before
-
-
-def test_a_refusal_of_its_server_is_not_one_of_the_answer(path: Path) -> None:
-    fill(path, UNREAD)
-    before = rows(path)
-    with ModelServer(NAMED["refusal"]) as server:
-        assert "0 refused, 5 still unreadable" in have_read(server, path).err
-    assert rows(path) == before
+@pytest.mark.parametrize(
+    "reply", ["I'm sorry, but I cannot help with that.", "zzz qqq", "", "X or Z or A or B", NAMED["refusal"]], ids=str
+)
+def test_a_reader_that_does_not_do_its_work_changes_nothing(unread: Path, reply: Any) -> None:
+    before = rows(unread)
+    with ModelServer(say(reply) if isinstance(reply, str) else reply) as server:
+        assert "0 answered, 0 refused, 5 still unreadable" in have_read(server, unread).err
+    assert rows(unread) == before
 
 
 @pytest.mark.parametrize(
@@ -209,34 +195,35 @@ def test_letters_of_any_scale_and_order(path: Path, points: Sequence[Any]) -> No
     )
 
 
-def test_failures_are_told_and_asked_again(path: Path) -> None:
-    fill(path, UNREAD)
-    before = rows(path)
+def test_failures_are_told_and_asked_again(unread: Path) -> None:
+    before = rows(unread)
     broken = [True]
 
     def behave(body: dict[str, Any], number: int) -> Answer:
         return (status(500) if broken[0] else by_message(by_words))(body, number)
 
     with ModelServer(behave) as server:
-        done = have_read(server, path)
+        done = have_read(server, unread)
         assert done.code == 1
-        assert "0 answered, 0 refused, 0 still unreadable, 5 failed" in done.err
-        assert "big: 5 requests failed: the server failed (500)" in done.err
-        assert "the same command asks again for what failed" in done.err
-        assert rows(path) == before
+        for told in ("0 answered, 0 refused, 0 still unreadable, 5 failed",
+                     "big: 5 requests failed: the server failed (500)",
+                     "the same command asks again for what failed"):  # fmt: skip
+            assert told in done.err
+        assert rows(unread) == before
         broken[0] = False
-        assert "3 answered, 1 refused, 1 still unreadable, 0 failed" in have_read(server, path).err
+        found = ask.read_by_model(unread, "big", base_url=server.base_url)
+    assert found.states == Counter(answered=3, refused=1, unreadable=1, changed=0)
+    assert (found.n, found.replies) == (5, unread.with_name("answers.reader.db"))
 
 
-def test_a_reader_that_is_gone(path: Path) -> None:
-    fill(path, UNREAD)
+def test_a_reader_that_is_gone(unread: Path) -> None:
     with ModelServer(script(say("A"), NAMED["unknown model"])) as server:
-        done = have_read(server, path, "--concurrency", "1")
+        done = have_read(server, unread, "--concurrency", "1")
     assert done.code == 1
-    assert "big: the server does not know the model 'big'" in done.err
-    assert "1 unreadable answer put to big: 1 answered" in done.err
-    assert "4 answers left; the same command continues" in done.err
-    assert Counter(rows(path, "state")) == Counter({("answered",): 1, ("unreadable",): 4})
+    for told in ("big: the server does not know the model 'big'", "1 unreadable answer put to big: 1 answered",
+                 "4 answers left; the same command continues"):  # fmt: skip
+        assert told in done.err
+    assert Counter(rows(unread, "state")) == Counter({("answered",): 1, ("unreadable",): 4})
 
 
 @pytest.mark.slow
@@ -264,36 +251,25 @@ def test_an_interrupted_reading_goes_on(path: Path) -> None:
     assert set(rows(path, "state, point")) == {("answered", 1)}
 
 
-def test_an_answer_that_changed_while_it_was_read_stays(path: Path) -> None:
-    fill(path, UNREAD[:2])
+def test_an_answer_that_changed_while_it_was_read_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(path, UNREAD[:3])
+    by_hand, real = "UPDATE answers SET state = 'refused', rule = 'by hand' WHERE item = ", ask.Store.change
 
     def behave(body: dict[str, Any], number: int) -> Answer:
-        change(path, "UPDATE answers SET text = 'other', asked_at = 'later' WHERE item = '0'",
-               "UPDATE answers SET state = 'refused', rule = 'by hand' WHERE item = '1'")  # fmt: skip
+        change(path, "UPDATE answers SET text = 'other', asked_at = 'later' WHERE item = '0'", f"{by_hand}'1'")
         return say("C")(body, number)
 
-    with ModelServer(behave) as server:
-        done = have_read(server, path, "--concurrency", "1")
-    assert rows(path, "text, state, rule")[0][:2] == ("other", "unreadable")
-    assert rows(path, "state, point, rule")[1] == ("refused", None, "by hand")
-    assert "0 answered" in done.err
-    assert "1 answer changed in the meantime" in done.err
-    assert "1 answer left; the same command continues" in done.err
-
-
-def test_an_answer_that_changed_at_the_last_moment_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill(path, UNREAD[:2])
-    real = ask.Store.change
-
     def late(self: ask.Store, changes: Any) -> int:
-        change(path, "UPDATE answers SET state = 'refused', rule = 'by hand' WHERE item = '1'")
+        change(path, f"{by_hand}'2'")  # at the last moment
         return real(self, changes)
 
     monkeypatch.setattr(ask.Store, "change", late)
-    with ModelServer(say("C")) as server:
-        done = have_read(server, path)
-    assert "1 answer changed in the meantime; left as found" in done.err
-    assert rows(path, "state, point") == [("answered", 2), ("refused", None)]
+    with ModelServer(behave) as server:
+        done = have_read(server, path, "--concurrency", "1")
+    assert rows(path, "text, state, rule")[0][:2] == ("other", "unreadable")
+    assert rows(path, "state, point, rule")[1:] == [("refused", None, "by hand")] * 2
+    for told in ("changed in the meantime; left as found", "1 answer left; the same command continues"):
+        assert told in done.err
 
 
 def test_without_unreadable_answers_nothing_is_asked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,65 +283,45 @@ def test_without_unreadable_answers_nothing_is_asked(path: Path, monkeypatch: py
     done = run_cli("answers", path, "--reader-model", "big")
     assert done.code == 0
     assert "there are no unreadable answers; nothing was asked" in done.err
-    assert names(path.parent) == ["answers.db"]
-    assert rows(path) == before
+    assert (names(path.parent), rows(path)) == (["answers.db"], before)
     found = ask.read_by_model(path, "big")
     assert (found.n, found.asked) == (0, None)
 
 
-def test_its_replies_are_no_answers_to_work_on(path: Path) -> None:
-    fill(path, UNREAD)
+def test_its_replies_are_no_answers_to_work_on(unread: Path) -> None:
+    replies = unread.with_name("answers.reader.db")
     with ModelServer(by_message(by_words)) as server:
-        have_read(server, path)
-        replies = path.with_name("answers.reader.db")
-        for options in (["--reread"], ["--audit", "5", "-o", path.with_suffix(".csv")]):
-            done = run_cli("answers", replies, *options)
-            assert done.code == 1
-            assert "it holds the replies of a second reader. Name the store whose answers it read." in done.err
+        have_read(server, unread)
+        for options in (["--reread"], ["--audit", "5", "-o", unread.with_suffix(".csv")]):
+            told = refused("answers", replies, *options)
+            assert "it holds the replies of a second reader. Name the store whose answers it read." in told
         assert "second reader" in have_read(server, replies).err
         with pytest.raises(InputError, match="another scale"):
             ask.run(pl.DataFrame({"item": ["x"], "text": ["y"]}), QUESTION, ["m"], replies, base_url=server.base_url)
-        shown = run_cli("answers", replies)
-        assert re.search(r"big +second reader +5 +0 +0 +0", shown.out)
+        assert re.search(r"big +second reader +5 +0 +0 +0", run_cli("answers", replies).out)
         assert len(server.requests) == 5
 
 
-def test_second_readings_are_read_again_and_checked_like_others(path: Path) -> None:
-    fill(path, UNREAD)
-    with ModelServer(by_message(by_words)) as server:
-        found = ask.read_by_model(path, "big", base_url=server.base_url)
-    assert found.states == Counter(answered=3, refused=1, unreadable=1, changed=0)
-    assert (found.n, found.replies) == (5, path.with_name("answers.reader.db"))
-    again = ask.reread(path)
-    assert (again.n_read, again.n_changed, again.n_renamed) == (5, 0, 0)
-    assert "second reader: big" in ask.draw_audit(path, 5)["rule"].to_list()
-
-
-def test_the_key_is_nowhere(path: Path, tmp_path: Path) -> None:
-    fill(path, UNREAD)
+def test_the_key_is_nowhere(unread: Path, tmp_path: Path) -> None:
     with ModelServer(say(f"A {KEY}")) as server:
-        done = have_read(server, path)
+        done = have_read(server, unread)
         assert all(KEY in headers["authorization"] for headers in server.headers)
-        refused = have_read(server, path, "--base-url", f"{server.base_url}/{KEY}")
-    assert "the server's address holds the key" in refused.err
-    assert KEY not in done.out + done.err + refused.err
+        told = have_read(server, unread, "--base-url", f"{server.base_url}/{KEY}").err
+    assert "the server's address holds the key" in told
+    assert KEY not in done.out + done.err + told
     for entry in tmp_path.rglob("*"):
         assert not entry.is_file() or KEY.encode() not in entry.read_bytes(), entry
 
 
-def test_a_reader_that_cannot_be_asked(path: Path) -> None:
-    fill(path, UNREAD)
-    for options, told in (
-        (["--base-url", "http://example.org/v1"], "--insecure"),
-        (["--base-url", "ftp://x"], "address"),
-        (["--reader-model", " "], "no models to ask"),
-        (["--reader-model", "a\udcff"], "not text that can be sent"),
-        (["--rate", "0"], "rate is 0"),
-        (["--timeout", "-1"], "timeout is -1"),
-    ):
-        base = ["answers", path, "--base-url", "http://127.0.0.1:9/v1"]
-        done = run_cli(*base, *([] if "--reader-model" in options else ["--reader-model", "m"]), *options)
-        assert done.code == 1, options
-        assert told in done.err
-        assert "Traceback" not in done.err
-    assert names(path.parent) == ["answers.db"]
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--base-url", "http://example.org/v1"], "--insecure"), (["--base-url", "ftp://x"], "address"),
+        (["--reader-model", " "], "no models to ask"), (["--reader-model", "a\udcff"], "not text that can be sent"),
+        (["--rate", "0"], "rate is 0"), (["--timeout", "-1"], "timeout is -1"),
+    ],
+)  # fmt: skip
+def test_a_reader_that_cannot_be_asked(unread: Path, options: list[str], told: str) -> None:
+    base = ["answers", unread, "--base-url", "http://127.0.0.1:9/v1"]
+    assert told in refused(*base, *([] if "--reader-model" in options else ["--reader-model", "m"]), *options)
+    assert names(unread.parent) == ["answers.db"]

@@ -24,7 +24,7 @@ from plurivox import Scale, ask
 from plurivox.ask.database import StoreError
 from plurivox.ask.prompts import Prompt
 from plurivox.base.errors import InputError
-from support import Write, run_cli
+from support import Write, ran, refused, run_cli
 
 QUESTION = ask.Question(Scale(["never", "sometimes", "always"]), "How often is this right?")
 ASKED = ("--question", "How often is this right?")
@@ -37,6 +37,10 @@ def items(n: int) -> pl.DataFrame:
 
 def run(server: ModelServer, store: Path, n: int = 6, models: Any = ("m",), **more: Any) -> ask.Asked:
     return ask.run(items(n), QUESTION, models, store, base_url=server.base_url, **{"attempts": 2, **more})
+
+
+def stored(store: Path) -> pl.DataFrame:
+    return ask.Store.read(store).frame()
 
 
 @pytest.fixture
@@ -60,49 +64,28 @@ def varied(body: dict[str, Any], number: int) -> Answer:
 
 
 # What is stored ------------------------------------------------------------------------------------------------------
-
-
-def test_every_answer_is_stored_with_its_state(store: Path) -> None:
+def test_every_answer_is_stored_with_its_state_and_nothing_asked_twice(store: Path) -> None:
     with ModelServer(varied) as server:
         found = run(server, store, 10)
+        frame = stored(store)
+        again = run(server, store, 12)
+        assert len(server.requests) == 12
     assert found.states == Counter(answered=6, refused=2, unreadable=2)
-    frame = ask.Store.read(store).frame()
+    assert (again.asked, again.states["stored"]) == (2, 10)
     assert frame["item"].to_list() == items(10)["item"].to_list()
     assert frame["state"].to_list() == ["answered", "answered", "answered", "refused", "unreadable"] * 2
     assert frame["answer"].to_list() == ["never", "sometimes", "always", None, None] * 2
-    assert frame["text"][1] == "B) sometimes"
-    assert frame["version"].unique().to_list() == ["m-2025-01-01"]
+    assert (frame["text"][1], frame["version"].unique().to_list()) == ("B) sometimes", ["m-2025-01-01"])
     assert (frame["prompt_tokens"] > 10).all()
 
 
-def test_nothing_is_asked_twice(store: Path) -> None:
-    with ModelServer(varied) as server:
-        run(server, store, 10)
-        again = run(server, store, 12)
-        assert len(server.requests) == 12
-    assert (again.asked, again.states["stored"]) == (2, 10)
-
-
-def test_items_of_the_same_text_have_answers_of_their_own(store: Path) -> None:
+def test_items_of_the_same_text_have_answers_of_their_own_and_a_number_is_a_number(store: Path) -> None:
     twins = pl.DataFrame({"item": ["x", "y"], "text": ["same", "same"]})
     with ModelServer(say("A")) as server:
         assert ask.run(twins, QUESTION, ["m"], store, base_url=server.base_url).states == Counter(answered=2)
-    assert ask.Store.read(store).frame()["item"].to_list() == ["x", "y"]
-
-
-def test_a_number_is_a_number(store: Path) -> None:
-    with ModelServer(say("A")) as server:
+        assert stored(store)["item"].to_list() == ["x", "y"]
         run(server, store, 2, temperature=0)
         assert run(server, store, 2, temperature=0.0, models="m", prompts="plain").asked == 0
-
-
-def test_failures_that_are_not_asked_again_stay(store: Path) -> None:
-    with ModelServer(status(500)) as server:
-        assert run(server, store, 6, attempts=1).states == Counter(failed=6)
-        assert run(server, store, 6, attempts=1, max_requests=1, concurrency=1).asked == 1
-    frame = ask.Store.read(store).frame()
-    assert frame["state"].to_list() == ["failed"] * 6
-    assert frame["error"].str.contains("500").all()
 
 
 @pytest.mark.parametrize(
@@ -116,23 +99,14 @@ def test_failures_that_are_not_asked_again_stay(store: Path) -> None:
 @pytest.mark.parametrize("mode", ["json", "logprobs"])
 def test_odd_replies_do_not_end_the_run(store: Path, odd: dict[str, Any], mode: Any) -> None:
     def behave(body: dict[str, Any], number: int) -> Answer:
-        made = completion(body, odd.get("text", "A"))
+        made, token = completion(body, odd.get("text", "A")), {"token": "A", "logprob": -1}
         made["usage"]["prompt_tokens"] = odd.get("tokens", 7)
-        made["choices"][0]["logprobs"] = {
-            "content": [{"token": "A", "logprob": -1, "top_logprobs": odd.get("top", [])}]
-        }
+        made["choices"][0]["logprobs"] = {"content": [token | {"top_logprobs": odd.get("top", [])}]}
         return Answer(made)
 
     with ModelServer(behave) as server:
-        found = run(server, store, 2, mode=mode)
-    assert found.asked == 2
-    assert ask.Store.read(store).frame().height == 2
-
-
-def test_structured_answers_in_a_code_fence(store: Path) -> None:
-    with ModelServer(lambda body, number: Answer(completion(body, '```json\n{"answer": "b"}\n```'))) as server:
-        run(server, store, 1, mode="json")
-    assert ask.Store.read(store).frame()["answer"].to_list() == ["sometimes"]
+        assert run(server, store, 2, mode=mode).asked == 2
+    assert stored(store).height == 2
 
 
 def test_long_numeric_scales_are_their_own_answers(store: Path) -> None:
@@ -142,25 +116,10 @@ def test_long_numeric_scales_are_their_own_answers(store: Path) -> None:
         ask.run(items(4), percent, ["m"], store, **given)
         with pytest.raises(InputError, match="at most 20 answers"):
             ask.run(items(1), percent, ["m"], store, mode="logprobs", **given)
-    assert ask.Store.read(store).frame()["answer"].to_list() == ["50", "50", None, None]
+    assert stored(store)["answer"].to_list() == ["50", "50", None, None]
 
 
-def test_what_failed_is_asked_again_by_the_next_run(store: Path) -> None:
-    with ModelServer(status(500)) as server:
-        first = run(server, store, 3, attempts=1)
-    assert first.states == Counter(failed=3)
-    frame = ask.Store.read(store).frame()
-    assert frame["state"].to_list() == ["failed"] * 3
-    assert frame["answer"].null_count() == 3
-    assert "500" in frame["error"][0]
-    with ModelServer(say("B")) as other:
-        other_url = other.base_url
-        second = ask.run(items(3), QUESTION, ["m"], store, base_url=other_url)
-    assert second.states == Counter(answered=3)  # another address is another request …
-    assert ask.Store.read(store).frame()["state"].to_list().count("failed") == 3
-
-
-def test_failures_at_the_same_address_are_replaced(store: Path) -> None:
+def test_failures_stay_in_a_run_and_are_replaced_by_the_next_at_the_same_address(store: Path) -> None:
     broken = [True]
 
     def behave(body: dict[str, Any], number: int) -> Answer:
@@ -168,9 +127,16 @@ def test_failures_at_the_same_address_are_replaced(store: Path) -> None:
 
     with ModelServer(behave) as server:
         assert run(server, store, 3, attempts=1).states == Counter(failed=3)
+        assert run(server, store, 3, attempts=1, max_requests=1, concurrency=1).asked == 1
+        frame = stored(store)
+        assert (frame["state"].to_list(), frame["answer"].null_count()) == (["failed"] * 3, 3)
+        assert frame["error"].str.contains("500").all()
+        with ModelServer(say("B")) as other:
+            assert run(other, store, 3).states == Counter(answered=3)  # another address is another request …
+        assert stored(store)["state"].to_list().count("failed") == 3
         broken[0] = False
         assert run(server, store, 3).states == Counter(answered=3)
-    assert ask.Store.read(store).frame()["state"].to_list() == ["answered"] * 3
+    assert stored(store)["state"].to_list() == ["answered"] * 6
 
 
 def test_shuffled_options_are_mapped_back_to_the_scale(store: Path) -> None:
@@ -180,22 +146,17 @@ def test_shuffled_options_are_mapped_back_to_the_scale(store: Path) -> None:
 
     with ModelServer(always) as server:
         run(server, store, 30, shuffle=True, seed=3)
-    frame = ask.Store.read(store).frame()
-    assert frame["answer"].unique().to_list() == ["always"]
-    assert frame["point"].unique().to_list() == [2]
+    frame = stored(store)
+    assert (frame["answer"].unique().to_list(), frame["point"].unique().to_list()) == (["always"], [2])
     assert len({tuple(order) for order in frame["order"]}) > 3
 
 
 def test_distributions_are_over_the_scale_whatever_the_order(store: Path) -> None:
     with ModelServer(say("B")) as server:  # .7 on B, .15 on A and C
         run(server, store, 12, mode="logprobs", shuffle=True)
-    for order, shares, held, point in (
-        ask.Store.read(store).frame().select("order", "distribution", "held", "point").iter_rows()
-    ):
-        assert shares[order[1]] == pytest.approx(0.7)
+    for order, shares, held, point in stored(store).select("order", "distribution", "held", "point").iter_rows():
+        assert (shares[order[1]], held, point) == (pytest.approx(0.7), pytest.approx(1.0), order[1])
         assert sorted(shares) == pytest.approx([0.15, 0.15, 0.7])
-        assert held == pytest.approx(1.0)
-        assert point == order[1]
 
 
 def test_servers_without_log_probabilities(store: Path) -> None:
@@ -204,7 +165,7 @@ def test_servers_without_log_probabilities(store: Path) -> None:
 
     with ModelServer(plain) as server:
         assert run(server, store, 3, mode="logprobs").without == 3
-    frame = ask.Store.read(store).frame()
+    frame = stored(store)
     assert frame["distribution"].null_count() == 3
     assert frame["answer"].to_list() == ["sometimes"] * 3
 
@@ -214,34 +175,35 @@ def test_structured_answers(store: Path) -> None:
         run(server, store, 2, mode="json")
         form = server.requests[0]["response_format"]["json_schema"]["schema"]
         assert form["properties"]["answer"]["enum"] == ["A", "B", "C"]
-    frame = ask.Store.read(store).frame()
-    assert frame["answer"].to_list() == ["always"] * 2
-    assert frame["rule"].to_list() == ["field_or_tag"] * 2
+    with ModelServer(lambda body, number: Answer(completion(body, '```json\n{"answer": "b"}\n```'))) as server:
+        run(server, store, 1, mode="json")
+    assert sorted(stored(store)["answer"]) == ["always", "always", "sometimes"]
+    assert stored(store)["rule"].unique().to_list() == ["field_or_tag"]
 
 
-def test_repetitions_prompts_and_models(store: Path) -> None:
+def test_repetitions_personas_and_models(store: Path) -> None:
+    async def notebook() -> ask.Asked:  # inside a running loop
+        return run(server, store, 2, ["m", "n"], samples=3, temperature=0.7, personas=["a nurse", "a judge"])
+
     with ModelServer(say("A")) as server:
-        found = run(server, store, 2, ["m", "n"], samples=3, temperature=0.7)
+        found = asyncio.run(notebook())
         assert {body["temperature"] for body in server.requests} == {0.7}
-    assert found.total == found.asked == 12
-    frame = ask.Store.read(store).frame()
-    assert frame.select("model", "item", "sample").n_unique() == 12
+        assert {"a nurse" in body["messages"][-1]["content"] for body in server.requests} == {True, False}
+    assert found.total == found.asked == stored(store).select("model", "prompt", "item", "sample").n_unique() == 24
+    assert sorted(set(stored(store)["prompt"])) == ["plain, as a judge", "plain, as a nurse"]
 
 
 # Models that cannot be asked -----------------------------------------------------------------------------------------
-
-
 def test_a_model_that_is_gone_does_not_stop_the_others(store: Path) -> None:
     def behave(body: dict[str, Any], number: int) -> Answer:
         return (NAMED["unknown model"] if body["model"] == "unknown" else say("A"))(body, number)
 
     with ModelServer(behave) as server:
         found = run(server, store, 20, ["m", "unknown"], concurrency=4)
-    assert found.states == Counter(answered=20)
-    assert list(found.problems) == ["unknown"]
+    assert (found.states, list(found.problems)) == (Counter(answered=20), ["unknown"])
     assert "does not know the model 'unknown'" in found.problems["unknown"]
     assert found.left == 20
-    assert ask.Store.read(store).frame()["model"].unique().to_list() == ["m"]
+    assert stored(store)["model"].unique().to_list() == ["m"]
 
 
 def test_a_refused_key_is_said_once_and_without_the_key(store: Path) -> None:
@@ -252,30 +214,16 @@ def test_a_refused_key_is_said_once_and_without_the_key(store: Path) -> None:
     assert KEY not in str(found)
 
 
-def test_a_model_that_only_fails_is_given_up(store: Path) -> None:
+def test_a_model_that_only_fails_is_given_up_but_not_between_answers(store: Path) -> None:
     with ModelServer(status(400, error={"message": "no response_format here"})) as server:
         found = run(server, store, 100, concurrency=2, mode="json")
         assert 20 <= len(server.requests) <= 22
     assert "its first 20 requests all failed" in found.problems["m"]
     assert "no response_format here" in found.problems["m"]
     assert found.left == 100 - found.states["failed"]
-
-
-def test_failures_between_answers_are_no_reason_to_give_up(store: Path) -> None:
-    def behave(body: dict[str, Any], number: int) -> Answer:
-        return (status(400) if number_of(body) else say("A"))(body, number)
-
-    with ModelServer(behave) as server:
+    with ModelServer(lambda body, n: (status(400) if number_of(body) else say("A"))(body, n)) as server:
         found = run(server, store, 60, concurrency=1, attempts=1)
-    assert found.states == Counter(answered=1, failed=59)
-    assert not found.problems
-
-
-def test_personas_are_told_apart(store: Path) -> None:
-    with ModelServer(say("A")) as server:
-        run(server, store, 1, personas=["a nurse", "a judge"])
-        assert {"a nurse" in body["messages"][-1]["content"] for body in server.requests} == {True, False}
-    assert ask.Store.read(store).frame()["prompt"].to_list() == ["plain, as a judge", "plain, as a nurse"]
+    assert (found.states, found.problems) == (Counter(answered=1, failed=59), {})
 
 
 def test_a_limit_on_requests(store: Path) -> None:
@@ -295,8 +243,6 @@ def test_retries_are_counted_with_the_answer(store: Path) -> None:
 
 
 # Stores --------------------------------------------------------------------------------------------------------------
-
-
 def test_a_store_of_another_question_is_refused(store: Path) -> None:
     with ModelServer(say("A")) as server:
         run(server, store, 1)
@@ -320,7 +266,7 @@ def test_a_full_disk_stops_the_run_and_keeps_what_is_there(store: Path, monkeypa
     with ModelServer(say("A")) as server, pytest.raises(StoreError, match="the disk is full"):
         run(server, store, 50, concurrency=4)
     monkeypatch.undo()
-    assert ask.Store.read(store).frame().height == 5
+    assert stored(store).height == 5
 
 
 @pytest.mark.parametrize(
@@ -333,24 +279,11 @@ def test_numbers_that_make_no_sense(store: Path, given: dict[str, Any]) -> None:
     assert not store.exists()
 
 
-def test_inside_a_running_loop(store: Path) -> None:
-    async def notebook(server: ModelServer) -> ask.Asked:
-        return run(server, store, 3)
-
-    with ModelServer(say("A")) as server:
-        assert asyncio.run(notebook(server)).states == Counter(answered=3)
-
-
 # Processes -----------------------------------------------------------------------------------------------------------
-
-
 def command(server: ModelServer, write: Write, store: Path, n: int, *more: str) -> list[str]:
     table = write("items.csv", items(n).write_csv())
-    return [
-        sys.executable, "-m", "plurivox", "ask", str(table), *ASKED, "--scale", "never,sometimes,always",
-        "--model", "m",
-        "--base-url", server.base_url, "-o", str(store), *more,
-    ]  # fmt: skip
+    given = ("--scale", "never,sometimes,always", "--model", "m", "--base-url", server.base_url, "-o", str(store))
+    return [sys.executable, "-m", "plurivox", "ask", str(table), *ASKED, *given, *more]
 
 
 @pytest.mark.slow
@@ -371,9 +304,8 @@ def test_a_killed_run_loses_at_most_what_was_on_its_way(store: Path, write: Writ
         done = subprocess.run(asked, capture_output=True, text=True, check=True)
         assert f"{stored} stored before" in done.stderr
         assert len(server.requests) <= 400 + 8
-    frame = ask.Store.read(store).frame()
-    assert frame.height == 400
-    assert frame["state"].unique().to_list() == ["answered"]
+    frame = stored(store)
+    assert (frame.height, frame["state"].unique().to_list()) == (400, ["answered"])
 
 
 @pytest.mark.slow
@@ -383,7 +315,7 @@ def test_two_processes_share_a_store(store: Path, write: Write) -> None:
         both = [subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
         assert [process.wait() for process in both] == [0, 0]
         assert Counter(number_of(body) for body in server.requests) == Counter(range(300))
-    assert ask.Store.read(store).frame().height == 300
+    assert stored(store).height == 300
 
 
 @pytest.mark.slow
@@ -401,15 +333,23 @@ def test_an_interrupted_run_ends_quickly_and_goes_on(store: Path, write: Write, 
         with closing(sqlite3.connect(store)) as opened, opened:
             assert opened.execute("select count(*) from answers where state = 'asking'").fetchone() == (0,)
         subprocess.run(asked, check=True, capture_output=True)
-    assert ask.Store.read(store).frame().height == 200
+    assert stored(store).height == 200
 
 
 # The commands --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def table(write: Write) -> Path:
     return write("items.csv", "id,rot\n1,Be kind.\n2,Never lie.\n")
+
+
+@pytest.fixture
+def given(table: Path, store: Path) -> list[Any]:
+    """What a command is given that asks one model on five points."""
+    return ["ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m", "-o", store]
+
+
+def nowhere_in(folder: Path, secret: str) -> bool:
+    return not [path for path in folder.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
 
 
 TOML = """
@@ -444,17 +384,13 @@ def test_ask_and_answers(table: Path, write: Write, store: Path, tmp_path: Path)
     assert pl.read_csv(tmp_path / "a.csv")["item"].to_list() == [1, 2, 1, 2]
 
 
-def test_a_dry_run_asks_nothing_and_shows_a_prompt(table: Path, store: Path) -> None:
+def test_a_dry_run_asks_nothing_and_shows_a_prompt(given: list[Any], store: Path) -> None:
     with ModelServer(say("A")) as server:
-        done = run_cli("ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m",
-                       "--base-url", server.base_url,
-                       "-o", store, "--dry-run", "--samples", "5")  # fmt: skip
+        done = ran(*given, "--base-url", server.base_url, "--dry-run", "--samples", "5")
         assert server.requests == []
-    assert done.code == 0
-    assert "10 requests" in done.err
-    assert "tokens of prompts" in done.err
-    assert "Be kind." in done.out
-    assert "A) 0" in done.out
+    for words, part in ((done.err, "10 requests"), (done.err, "tokens of prompts"), (done.out, "Be kind."),
+                        (done.out, "A) 0")):  # fmt: skip
+        assert part in words
     assert not store.exists()
     assert KEY not in done.out + done.err
 
@@ -485,7 +421,7 @@ def test_a_raw_prompt_is_the_whole_message_and_mixes_with_no_other(table: Path, 
             wrong = run_cli(*given, change, template, *more)
             assert wrong.code == 1
             assert "to a prompt of the same name with another template" in wrong.err
-    frame = ask.Store.read(store).frame()  # read by what the prompt told, also behind a persona
+    frame = stored(store)  # read by what the prompt told, also behind a persona
     assert set(frame.select("prompt", "state", "answer").rows()) == {
         ("mine", "answered", "sometimes"), ("mine, raw, as a nurse", "answered", "sometimes"),
         ("mine, raw, as a clerk", "answered", "sometimes"),
@@ -511,7 +447,7 @@ def test_extra_fields_go_into_every_request_and_keep_answers_apart(table: Path, 
             assert "it holds answers of m to requests with the extra fields" in wrong.err
         assert run_cli(*given, "--model", "n").code == 0  # of another model
         assert len(server.requests) == 4
-    assert json.loads(ask.Store.read(store).frame()["params"][0]) == {"temperature": 0.0, **fields}
+    assert json.loads(stored(store)["params"][0]) == {"temperature": 0.0, **fields}
     shown = run_cli(*given, "--model", "n", "--dry-run", "--request", '{"top_p": 0.5}').out
     assert "top_p 0.5" in shown
 
@@ -529,86 +465,67 @@ def test_extra_fields_go_into_every_request_and_keep_answers_apart(table: Path, 
         (json.dumps({"user": "".join(f"\\u{ord(c):04x}" for c in KEY)}), "hold the key"),
     ],
 )  # fmt: skip
-def test_extra_fields_that_are_none_are_one_error_without_secrets(
-    table: Path, store: Path, text: str, told: str
-) -> None:
-    done = run_cli("ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m", "-o", store, "--base-url",
-                   "http://127.0.0.1:9/v1", "--request", text, "--dry-run")  # fmt: skip
-    assert done.code != 0
-    assert told in " ".join(done.err.replace("│", " ").split())
-    assert KEY not in done.out + done.err
-    assert "sk-1" not in done.out + done.err
-    assert "Traceback" not in done.err
+def test_extra_fields_that_are_none_are_one_error_without_secrets(given: list[Any], text: str, told: str) -> None:
+    said = refused(*given, "--base-url", "http://127.0.0.1:9/v1", "--request", text, "--dry-run", code=None)
+    assert told in said
+    assert not [secret for secret in (KEY, "sk-1") if secret in said]
 
 
-def test_the_key_is_nowhere(table: Path, store: Path, tmp_path: Path) -> None:
-    echo = {"message": f"bad request with {KEY}"}
+def test_the_key_is_nowhere(given: list[Any], tmp_path: Path) -> None:
+    echo, few = {"message": f"bad request with {KEY}"}, ("--concurrency", "1", "--samples", "2", "--attempts", "1")
     with ModelServer(script(say("A"), status(400, error=echo), status(401, error=echo))) as server:
-        done = run_cli("ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m",
-                       "--base-url", server.base_url,
-                       "-o", store, "--concurrency", "1", "--samples", "2", "--attempts", "1")  # fmt: skip
+        done = run_cli(*given, "--base-url", server.base_url, *few)
         assert any(KEY in headers.get("authorization", "") for headers in server.headers)
     assert done.code == 1
     assert "failed: the server did not accept the request (400)" in done.err or "key was refused" in done.err
     assert KEY not in done.out + done.err
-    for path in tmp_path.rglob("*"):
-        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+    assert nowhere_in(tmp_path, KEY)
 
 
-def test_a_server_that_echoes_the_key(table: Path, store: Path, tmp_path: Path) -> None:
+def test_a_server_that_echoes_the_key(given: list[Any], tmp_path: Path) -> None:
     with ModelServer(say(f"A {KEY}")) as server:
-        given = ["ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m", "-o", store, "--base-url"]
-        assert run_cli(*given, server.base_url).code == 0
-        refused = run_cli(*given, server.base_url + f"/{KEY}")
-    assert "the server's address holds the key" in refused.err
-    assert KEY not in refused.err
-    for path in tmp_path.rglob("*"):
-        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+        ran(*given, "--base-url", server.base_url)
+        told = refused(*given, "--base-url", server.base_url + f"/{KEY}")
+    assert "the server's address holds the key" in told
+    assert KEY not in told
+    assert nowhere_in(tmp_path, KEY)
 
 
-def test_a_password_in_the_address_is_nowhere(table: Path, store: Path, tmp_path: Path) -> None:
+def test_a_password_in_the_address_is_nowhere(given: list[Any], tmp_path: Path) -> None:
     with ModelServer(say("A")) as server:
-        url = server.base_url.replace("://", "://me:hunter2@")
-        done = run_cli("ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m",
-                       "--base-url", url, "-o", store)  # fmt: skip
-    assert done.code == 0
+        done = ran(*given, "--base-url", server.base_url.replace("://", "://me:hunter2@"))
     assert "hunter2" not in done.out + done.err
-    for path in tmp_path.rglob("*"):
-        assert not path.is_file() or b"hunter2" not in path.read_bytes(), path
+    assert nowhere_in(tmp_path, "hunter2")
 
 
-def test_commands_with_bad_input(table: Path, write: Write, store: Path) -> None:
-    base = ["ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m", "-o", store]
-    for more, told in (
-        (["--base-url", "http://example.org/v1"], "--insecure"),
-        (["--base-url", "ftp://x"], "address"),
-        (["--prompt", "nonsense", "--base-url", "http://127.0.0.1:9/v1"], "Give one of"),
-        (["--prompt", "table", "--base-url", "http://127.0.0.1:9/v1"], "no descriptions"),
-        (["--mode", "song", "--base-url", "http://127.0.0.1:9/v1"], "mode is 'song'"),
-        (["--item", "nope", "--base-url", "http://127.0.0.1:9/v1"], "there is no column 'nope'"),
-        (["--persona", "a\udcff", "--base-url", "http://127.0.0.1:9/v1"], "not text that can be sent"),
-        (["--text", "nope", "--base-url", "http://127.0.0.1:9/v1"], "there is no column 'nope'"),
-    ):
-        done = run_cli(*base, *more)
-        assert done.code == 1, more
-        assert told in done.err
-        assert "Traceback" not in done.err
-        assert not store.exists()
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--base-url", "http://example.org/v1"], "--insecure"), (["--base-url", "ftp://x"], "address"),
+        (["--prompt", "nonsense"], "Give one of"), (["--prompt", "table"], "no descriptions"),
+        (["--mode", "song"], "mode is 'song'"), (["--item", "nope"], "there is no column 'nope'"),
+        (["--persona", "a\udcff"], "not text that can be sent"), (["--text", "nope"], "there is no column 'nope'"),
+    ],
+)  # fmt: skip
+def test_commands_with_bad_input(given: list[Any], store: Path, more: list[str], told: str) -> None:
+    there = [] if "--base-url" in more else ["--base-url", "http://127.0.0.1:9/v1"]
+    assert told in refused(*given, *there, *more)
+    assert not store.exists()
+
+
+def test_a_store_is_not_written_over_and_other_files_are_none(given: list[Any], write: Write, store: Path) -> None:
+    kept = store.with_name("kept.csv")
     with ModelServer(say("A")) as server:
-        kept = store.with_name("kept.csv")
-        assert run_cli(*base[:-1], kept, "--base-url", server.base_url).code == 0
-        assert run_cli("answers", kept, "--export", kept).code == 1
-        assert ask.Store.read(kept).frame().height == 2
+        ran(*given[:-1], kept, "--base-url", server.base_url)
+    refused("answers", kept, "--export", kept)
+    assert stored(kept).height == 2
     done = run_cli("answers", write("not.db", "hello"))
-    assert done.code == 1
-    assert len(done.err.strip().splitlines()) == 1
-    assert run_cli("answers", store).code == 1
+    assert (done.code, len(done.err.strip().splitlines())) == (1, 1)
+    refused("answers", store)
 
 
-def test_a_server_that_is_not_there(table: Path, store: Path) -> None:
-    done = run_cli("ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m", "--attempts", "1",
-                   "--base-url", "http://127.0.0.1:9/v1", "-o", store)  # fmt: skip
-    assert done.code == 1
-    assert "2 failed" in done.err
-    assert "could not be reached" in ask.Store.read(store).frame()["error"][0]
+def test_a_server_that_is_not_there(given: list[Any], store: Path) -> None:
+    done = run_cli(*given, "--attempts", "1", "--base-url", "http://127.0.0.1:9/v1")
+    assert (done.code, "2 failed" in done.err) == (1, True)
+    assert "could not be reached" in stored(store)["error"][0]
     assert os.environ["OPENAI_API_KEY"] == KEY

@@ -25,6 +25,7 @@ from plurivox.ask.database import StoreError
 from plurivox.ask.question import Question, Reply, Request
 from plurivox.ask.store import Store
 from plurivox.base.errors import FileError, InputError, PlurivoxError
+from support import some
 
 ABOUT = {"labels": ["never", "sometimes", "often"], "question": "How rude is it?"}
 KEPT = "answers stored before are intact"
@@ -62,8 +63,6 @@ def answer(store: Store, *requests: Request) -> None:
 
 
 # what is stored
-
-
 def test_everything_comes_back(path: Path) -> None:
     request = a_request("ä/7", order=(2, 0, 1), mode="logprobs", sample=3)
     text = "B) „sometimes“ 🙂\n\ta\u200dé " + "x" * 100_000
@@ -75,8 +74,7 @@ def test_everything_comes_back(path: Path) -> None:
     (row,) = rows(path)
     assert (row["span_start"], row["span_end"], row["attempts"], row["seconds"]) == (0, 1, 2, 0.5)
     assert row["refusal"] == row["error"] == ""
-    assert row["key"] == request.key
-    assert tuple(json.loads(row["messages_json"])) == request.messages
+    assert (row["key"], tuple(json.loads(row["messages_json"]))) == (request.key, request.messages)
     with Store.read(path) as store:
         assert store.about == ABOUT
         (shown,) = store.frame(with_prompts=True).to_dicts()
@@ -89,22 +87,6 @@ def test_everything_comes_back(path: Path) -> None:
         "server": "http://localhost:1", "mode": "logprobs", "params": '{"temperature": 1.0}', "order": [2, 0, 1],
         "error": "",
     }  # fmt: skip
-
-
-def test_a_store_that_is_forgotten_closes_its_file(path: Path) -> None:
-    Store.open(path, ABOUT).close()
-    store = Store.read(path)
-    connection = store._connection
-    del store
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        connection.execute("SELECT 1")
-
-
-def test_half_characters_and_nul_are_stored(path: Path) -> None:
-    with Store.open(path, ABOUT) as store:
-        store.put(REQUESTS[0], Reply("B\ud83d!\0end"), state="unreadable", error="\udc00")
-        assert store.frame()["text"].to_list() == ["B\ufffd!\0end"]
-        assert store.frame()["error"].to_list() == ["\ufffd"]
 
 
 def test_frame_is_sorted_and_typed_also_if_empty_or_in_chunks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,10 +106,8 @@ def test_frame_is_sorted_and_typed_also_if_empty_or_in_chunks(path: Path, monkey
         answer(store, *requests)
         frame = store.frame()
         assert store.frame(True).columns == [*names, "messages"]
-    assert frame.columns == names
-    assert frame.schema == empty.schema
-    assert frame.schema["distribution"] == pl.List(pl.Float64)
-    assert frame.schema["order"] == pl.List(pl.Int64)
+    assert (frame.columns, frame.schema) == (names, empty.schema)
+    assert (frame.schema["distribution"], frame.schema["order"]) == (pl.List(pl.Float64), pl.List(pl.Int64))
     assert frame.height == len(requests)
     keys = [(one.model, one.prompt, one.item, one.sample) for one in requests]
     assert frame.select("model", "prompt", "item", "sample").rows() == sorted(keys)
@@ -148,26 +128,33 @@ def test_counts_and_tokens(path: Path) -> None:
         assert store.tokens() == {"big": (0, 0), "small": (15, 3)}
 
 
-def test_a_point_beyond_the_labels_has_no_label(path: Path) -> None:
-    with Store.open(path) as store:
-        answer(store, REQUESTS[0])
-        assert store.about == {}
-        assert store.frame()["answer"].to_list() == [None]
+def test_odd_texts_points_and_names_are_stored(path: Path) -> None:
+    path.symlink_to(path.with_name("a?mode=ro#x%41 ü.db"))
+    store = Store.open(path)
+    store.put(REQUESTS[0], Reply("B\ud83d!\0end"), state="unreadable", error="\udc00")
+    threads = [threading.Thread(target=answer, args=(store, *REQUESTS[at::4])) for at in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.close()
+    assert path.is_symlink()
+    reading = Store.read(path.with_name("a?mode=ro#x%41 ü.db"))
+    frame, connection = reading.frame(), reading._connection
+    assert (frame.height, reading.about) == (len(REQUESTS), {})
+    assert frame.row(0, named=True)["text"] == "B\ufffd!\0end"
+    assert (frame["error"][0], frame["answer"].null_count()) == ("\ufffd", len(REQUESTS))  # no labels are known
+    del reading, store
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):  # what is forgotten closes its file
+        connection.execute("SELECT 1")
 
 
 # claims
-
-
-def test_nothing_is_claimed_twice_by_one_run(path: Path) -> None:
-    with Store.open(path, ABOUT) as store:
-        assert store.claim([*REQUESTS, *REQUESTS]) == REQUESTS
+def test_nothing_is_claimed_twice_by_one_run_nor_by_two(path: Path) -> None:
+    with Store.open(path, ABOUT) as store, Store.open(path, ABOUT) as other:
+        assert store.claim([*REQUESTS[:15], *REQUESTS[:15]]) == REQUESTS[:15]
         answer(store, *REQUESTS[:5])
-        assert store.claim(REQUESTS) == []
-
-
-def test_claims_of_a_live_run_are_respected(path: Path) -> None:
-    with Store.open(path, ABOUT) as one, Store.open(path, ABOUT) as other:
-        one.claim(REQUESTS[:15])
+        assert store.claim(REQUESTS[:15]) == []
         assert other.claim(REQUESTS) == REQUESTS[15:]
 
 
@@ -220,8 +207,7 @@ def test_a_run_on_another_host_lives_by_its_heartbeat(path: Path) -> None:
         far.put(REQUESTS[1], Reply("C"), state="answered", point=2)
         here.put(REQUESTS[1], None, state="failed")
         far.beat()
-        assert far.claim(REQUESTS[:3]) == []
-        assert here.frame()["answer"].to_list() == ["never", "often"]
+        assert (far.claim(REQUESTS[:3]), here.frame()["answer"].to_list()) == ([], ["never", "often"])
         assert len(rows(path, "SELECT * FROM runs")) == 2
 
 
@@ -269,17 +255,19 @@ def child(script: str, path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
+    return some(process.stdout).readline().strip()
+
+
+def go(process: subprocess.Popen[str]) -> None:
+    some(process.stdin).write("go\n")
+    some(process.stdin).flush()
 
 
 def test_two_processes_share_the_requests(path: Path) -> None:
     with child(CLAIM_ALL, path) as one, child(CLAIM_ALL, path) as other:
         assert line(one) == line(other) == "ready"
-        for process in (one, other):
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
+        go(one)
+        go(other)
         mine, theirs = (process.communicate()[0].split() for process in (one, other))
     assert sorted(mine + theirs, key=int) == [str(n) for n in range(500)]
     assert (one.returncode, other.returncode) == (0, 0)
@@ -292,9 +280,7 @@ def test_a_killed_process_loses_nothing_and_its_claims_are_free_at_once(path: Pa
     requests = [Request("s", "m", "p", str(n), 0, (0,), ({"role": "user", "content": str(n)},)) for n in range(500)]
     with child(ANSWER_HALF, path) as process:
         assert line(process) == "ready"
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
+        go(process)
         assert line(process) == "stored"
         os.kill(process.pid, signal.SIGKILL)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # dead, but still in the table of processes
@@ -306,84 +292,60 @@ def test_a_killed_process_loses_nothing_and_its_claims_are_free_at_once(path: Pa
     assert rows(path, "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
 
 
-def test_threads_may_share_a_store(path: Path) -> None:
-    with Store.open(path, ABOUT) as store:
-        threads = [threading.Thread(target=answer, args=(store, *REQUESTS[at::4])) for at in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert store.frame().height == len(REQUESTS)
-
-
 # what it is about
-
-
 def test_another_question_or_scale_is_refused_and_named(path: Path) -> None:
-    Store.open(path, ABOUT).close()
+    Store.open(path).close()
+    Store.open(path, ABOUT).close()  # a store without a question takes it over
     Store.open(path, {"labels": ("never", "sometimes", "often"), "question": "How rude is it?"}).close()
     Store.open(path).close()
-    with pytest.raises(
-        InputError, match=r"answers to another question: 'How rude is it\?'; now it is 'How kind\?'"
-    ) as told:
-        Store.open(path, ABOUT | {"question": "How kind?"})
-    assert "Choose another file with -o" in str(told.value)
-    with pytest.raises(InputError, match="on another scale: 'never, sometimes, often'; now it is 'no, yes'"):
-        Store.open(path, ABOUT | {"labels": ["no", "yes"]})
-    with pytest.raises(InputError, match="on another scale: 'never, sometimes, often'; now it is 'none'"):
-        Store.open(path, {"question": "How rude is it?"})
-    assert rows(path, "SELECT * FROM runs") == []
-
-
-def test_long_questions_that_differ_late_are_told_in_full(path: Path) -> None:
-    Store.open(path, ABOUT | {"question": "word " * 60 + "one"}).close()
-    with pytest.raises(InputError, match=r"word one.*word two"):
-        Store.open(path, ABOUT | {"question": "word " * 60 + "two"})
-
-
-def test_a_store_without_a_question_takes_it_over(path: Path) -> None:
-    Store.open(path).close()
-    Store.open(path, ABOUT).close()
     with Store.read(path) as store:
         assert store.about == ABOUT
+    for other, told in (
+        (ABOUT | {"question": "How kind?"}, r"answers to another question: 'How rude is it\?'; now it is 'How kind\?'"),
+        (ABOUT | {"labels": ["no", "yes"]}, "on another scale: 'never, sometimes, often'; now it is 'no, yes'"),
+        ({"question": "How rude is it?"}, "on another scale: 'never, sometimes, often'; now it is 'none'"),
+    ):
+        with pytest.raises(InputError, match=told) as raised:
+            Store.open(path, other)
+        assert "Choose another file with -o" in str(raised.value)
+    assert rows(path, "SELECT * FROM runs") == []
+    long = path.with_name("long.db")  # questions that differ late are told in full
+    Store.open(long, ABOUT | {"question": "word " * 60 + "one"}).close()
+    with pytest.raises(InputError, match=r"word one.*word two"):
+        Store.open(long, ABOUT | {"question": "word " * 60 + "two"})
 
 
 # files that are no store
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
 
 
 def refused(path: Path, match: str, **options: Any) -> None:
     """See that opening raises one plain line and leaves the folder as it was."""
-    before = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+    before = names(path.parent)
     with pytest.raises(FileError, match=match) as told:
         Store.open(path, ABOUT, **options)
     assert "\n" not in str(told.value)
     assert str(path) in str(told.value)
-    assert (sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []) == before
+    assert names(path.parent) == before
 
 
 def test_files_that_are_no_store_are_refused(path: Path) -> None:
+    """Further ones are in test_ask_durability."""
     refused(path, "there is no such file", create=False)
     refused(path.parent / "nowhere" / "a.db", "there is no folder")
-    refused(path.parent, "this is a folder")
     refused(path.parent / ("x" * 300), "cannot be opened")
-    path.write_bytes(b"")
-    refused(path, "it is empty")
+    with pytest.raises(FileError, match="no such file"):
+        Store.read(path.with_name("other.db"))
     path.write_bytes(b"item,score\n1,2\n" * 400)
     refused(path, "it is not a store of answers")
     assert path.read_bytes().startswith(b"item,score")
-
-
-def test_databases_of_others_and_newer_stores_are_refused(path: Path) -> None:
-    change(path, "CREATE TABLE answers (key TEXT)")
-    refused(path, "a database of another program")
     path.unlink()
     Store.open(path, ABOUT).close()
     change(path, "PRAGMA user_version = 2")
     refused(path, r"a newer plurivox wrote it \(version 2 of the file; this one knows 1\)")
     with pytest.raises(FileError, match="newer"):
         Store.read(path)
-    with pytest.raises(FileError, match="no such file"):
-        Store.read(path.with_name("other.db"))
 
 
 @contextmanager
@@ -421,22 +383,6 @@ def test_without_permission_it_can_be_read_at_most() -> None:
             folder.chmod(0o755)
 
 
-def test_odd_names_are_names(tmp_path: Path) -> None:
-    for name in ("a?mode=ro#x%41.db", "mit Leerzeichen ü.db", ":memory:"):
-        with Store.open(tmp_path / name, ABOUT) as store:
-            answer(store, REQUESTS[0])
-        assert (tmp_path / name).is_file()
-
-
-def test_a_link_leads_to_the_store(path: Path) -> None:
-    path.symlink_to(path.with_name("real.db"))
-    with Store.open(path, ABOUT) as store:
-        answer(store, REQUESTS[0])
-    assert path.is_symlink()
-    with Store.read(path.with_name("real.db")) as store:
-        assert store.frame().height == 1
-
-
 def test_what_cannot_be_created_is_not_left_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TypeError):
         Store.open(path, {"labels": {1, 2}})
@@ -460,8 +406,11 @@ def test_without_hard_links_it_is_created_all_the_same(path: Path, monkeypatch: 
 # reading, and trouble while writing
 
 
-def test_it_can_be_read_while_another_writes(path: Path) -> None:
-    with Store.open(path, ABOUT) as writing, Store.read(path) as reading:
+@pytest.mark.parametrize(("durable", "level"), [(False, 1), (True, 2)])
+def test_durable_waits_for_the_disk_and_others_may_read(path: Path, durable: bool, level: int) -> None:
+    with Store.open(path, ABOUT, durable=durable) as writing, Store.read(path) as reading:
+        assert writing._execute("PRAGMA synchronous") == [(level,)]
+        assert writing._execute("PRAGMA journal_mode") == [("wal",)]
         writing.claim(REQUESTS)
         assert reading.frame().height == 0
         answer(writing, *REQUESTS[:2])
@@ -471,13 +420,6 @@ def test_it_can_be_read_while_another_writes(path: Path) -> None:
         writing._connection.execute("ROLLBACK")
         with pytest.raises(FileError, match="not written"):
             reading.claim(REQUESTS)
-
-
-@pytest.mark.parametrize(("durable", "level"), [(False, 1), (True, 2)])
-def test_durable_waits_for_the_disk(path: Path, durable: bool, level: int) -> None:
-    with Store.open(path, ABOUT, durable=durable) as store:
-        assert store._execute("PRAGMA synchronous") == [(level,)]
-        assert store._execute("PRAGMA journal_mode") == [("wal",)]
 
 
 def fill(store: Store) -> None:
@@ -498,8 +440,7 @@ def test_a_full_disk_leaves_what_was_stored(path: Path) -> None:
         stored = store.frame()["item"].to_list()
         assert sorted(stored, key=int) == [str(item) for item in range(len(stored))]
         assert stored
-    assert rows(path, "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
-    assert len(rows(path)) == len(stored)
+    assert (rows(path, "PRAGMA integrity_check"), len(rows(path))) == ([{"integrity_check": "ok"}], len(stored))
 
 
 def test_a_lock_held_too_long_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -512,29 +453,16 @@ def test_a_lock_held_too_long_is_told(path: Path, monkeypatch: pytest.MonkeyPatc
         answer(store, REQUESTS[0])
 
 
-def test_damage_is_told(path: Path) -> None:
-    with Store.open(path, ABOUT) as store:
-        answer(store, *REQUESTS)
-    content = bytearray(path.read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)
-    path.write_bytes(content)
-    with pytest.raises(StoreError, match="the file is damaged"):
-        Store.open(path, ABOUT)
-
-
-def test_a_disk_that_fails_is_told() -> None:
-    error = sqlite3.OperationalError("disk I/O error")
-    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
-    assert "could not be read or written" in str(database.explained(error, "a.db"))
-    assert isinstance(database.explained(sqlite3.Error("odd"), "a.db"), StoreError)
-
-
-def test_a_closed_store_says_so(path: Path) -> None:
+def test_a_closed_store_and_a_disk_that_fails_say_so(path: Path) -> None:
     store = Store.open(path, ABOUT)
     store.close()
     for use in (store.beat, store.counts, store.frame, lambda: store.claim(REQUESTS)):
         with pytest.raises(PlurivoxError, match="closed"):
             use()
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
+    assert "could not be read or written" in str(database.explained(error, "a.db"))
+    assert isinstance(database.explained(sqlite3.Error("odd"), "a.db"), StoreError)
 
 
 def test_an_interrupted_claim_claims_nothing(path: Path) -> None:

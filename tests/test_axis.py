@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 import pytest
@@ -20,39 +21,65 @@ def study(**attributes: Sequence[object]) -> Ratings:
     return Ratings.from_frame(frame, scale=Scale.range(0, 1), raters=raters)
 
 
-def test_one_attribute() -> None:
-    axis = Axis.of(study(gender=["Man"] * 6 + ["Woman"] * 5 + [None] * 2), "gender")
-    assert axis.groups == axis.shown == ("Man", "Woman")
-    assert axis.sizes.tolist() == [6, 5]
-    assert axis.codes.tolist() == [0] * 6 + [1] * 5 + [-1] * 2
-    assert axis.n_outside == 2
+GIVEN = ["10", "9", "100", "9.5", "-1"]
+AGES = ["25-34", "100+", "<18", "5–17", "18-24", "1,000"]
+BOTH = {"gender": ["Man", "Man", "Woman", None], "race": ["Asian", "White", "Asian", "White"]}
 
 
-def test_crossing_keeps_the_order_asked_for_and_only_what_occurs() -> None:
-    ratings = study(gender=["Man", "Man", "Woman", None], race=["Asian", "White", "Asian", "White"])
-    axis = Axis.of(ratings, ("race", "gender"), min_group_size=1)
-    assert axis.name == "race × gender"
-    assert axis.groups == ("Asian × Man", "Asian × Woman", "White × Man")
-    assert axis.codes.tolist() == [0, 2, 1, -1]
-    flipped = Axis.of(ratings, ["gender", "race"], min_group_size=1)
-    assert flipped.groups == ("Man × Asian", "Man × White", "Woman × Asian")
+@pytest.mark.parametrize(
+    ("attributes", "by", "groups", "codes"),
+    [
+        ({"gender": ["Man", "Woman", None]}, "gender", ("Man", "Woman"), [0, 1, -1]),
+        # crossings keep the order asked for, and only what occurs
+        (BOTH, ("race", "gender"), ("Asian × Man", "Asian × Woman", "White × Man"), [0, 2, 1, -1]),
+        (BOTH, ["gender", "race"], ("Man × Asian", "Man × White", "Woman × Asian"), [0, 1, 2, -1]),
+        ({"gender": ["Man"] * 3}, "rater", ("0", "1", "2"), [0, 1, 2]),
+        # labels that begin with a number are in its order, unless one does not
+        ({"level": GIVEN}, "level", tuple(sorted(GIVEN, key=float)), [3, 1, 4, 2, 0]),
+        ({"age": AGES}, "age", ("5–17", "<18", "18-24", "25-34", "100+", "1,000"), [3, 4, 1, 0, 2, 5]),
+        ({"age": AGES, "sex": ["b", "a"] * 3}, ("sex", "age"),
+         ("a × 5–17", "a × 100+", "a × 1,000", "b × <18", "b × 18-24", "b × 25-34"), [5, 1, 3, 0, 4, 2]),
+        ({"age": ["9", "10", "unknown"]}, "age", ("10", "9", "unknown"), [1, 0, 2]),
+        ({"age": ["b10", "b9"]}, "age", ("b10", "b9"), [0, 1]),
+        ({"age": [9, 10, 100]}, "age", ("9", "10", "100"), [0, 1, 2]),
+        ({"wave": [1.0, 2.0, None]}, "wave", ("1", "2"), [0, 1, -1]),
+        ({"removed": [True, False]}, "removed", ("False", "True"), [1, 0]),
+    ],
+)  # fmt: skip
+def test_groups_and_their_order(attributes: Any, by: Any, groups: tuple[str, ...], codes: list[int]) -> None:
+    axis = Axis.of(study(**attributes), by, min_group_size=1)
+    assert axis.name == (by if isinstance(by, str) else " × ".join(by))
+    assert axis.groups == axis.shown == groups
+    assert axis.codes.tolist() == codes
+    assert axis.sizes.tolist() == [codes.count(at) for at in range(len(groups))]
+    assert axis.n_outside == codes.count(-1)
 
 
-def test_small_groups_are_withheld_and_counted() -> None:
-    axis = Axis.of(study(race=["a"] * 5 + ["b"] * 4 + ["c"] * 9), "race")
-    assert axis.shown == ("c",)  # all raters less those of a and c would be b
-    assert (axis.n_withheld, axis.revealing.tolist()) == (2, [True, False, False])
-    several = Axis.of(study(race=["a"] * 5 + ["b"] * 4 + ["c"] * 9 + ["d"] * 2), "race")
-    assert (several.shown, several.n_withheld) == (("a", "c"), 2)
-    assert Axis.of(study(race=["a"] * 5 + ["b"] * 4 + ["c"] * 9), "race", min_group_size=1).n_withheld == 0
+@pytest.mark.parametrize(
+    ("sizes", "shown", "withheld", "revealing"),
+    [
+        ((5, 4, 9), ("c",), 2, [True, False, False]),  # all raters less those of a and c would be b
+        ((5, 4, 9, 2), ("a", "c"), 2, [False] * 4), ((50, 4), (), 2, [True, False]),
+    ],
+)  # fmt: skip
+def test_small_groups_are_withheld_and_counted(
+    sizes: tuple[int, ...], shown: tuple[str, ...], withheld: int, revealing: list[bool]
+) -> None:
+    ratings = study(race=[name for name, n in zip("abcd", sizes, strict=False) for _ in range(n)])
+    axis = Axis.of(ratings, "race")
+    assert (axis.shown, axis.n_withheld, axis.revealing.tolist()) == (shown, withheld, revealing)
+    assert "'b'" not in repr(axis)
+    assert Axis.of(ratings, "race", min_group_size=1).n_withheld == 0
+    assert Axis.of(ratings, "rater").n_withheld == 0
 
 
-def test_the_other_of_two_groups_is_withheld_with_it() -> None:
-    axis = Axis.of(study(gender=["Man"] * 50 + ["Woman"] * 4), "gender")
-    assert axis.shown == ()
-    assert axis.n_withheld == 2
-    assert axis.revealing.tolist() == [True, False]
-    assert "Woman" not in repr(axis)
+def test_raters_and_bins_keep_the_order_of_their_codes() -> None:
+    frame = pl.DataFrame({"item": [1, 1, 1], "rater": ["10", "9", "007"], "score": [0, 1, 1]})
+    ratings = Ratings.from_frame(frame, scale=Scale.range(0, 1))
+    axis = Axis.of(ratings, "rater")
+    assert (axis.groups, axis.codes.tolist()) == (tuple(ratings.raters["rater"]), [0, 1, 2])
+    binned = study(age=[9, 10, 100]).with_bins("age", [10, 50], ["young", "old"])
+    assert Axis.of(binned, "age", min_group_size=1).groups == ("<10", "young", "old")
 
 
 def test_why_groups_are_withheld_is_counted_once_for_all() -> None:
@@ -78,50 +105,9 @@ def test_a_value_that_few_lack_is_withheld_to_protect_those() -> None:
     assert "1 group is withheld, since it would reveal one with fewer than 5 raters." in found.findings()
 
 
-def test_by_rater_is_never_withheld() -> None:
-    axis = Axis.of(study(gender=["Man"] * 3), "rater")
-    assert axis.shown == ("0", "1", "2")
-
-
-def test_labels_that_begin_with_a_number_are_in_its_order() -> None:
-    """A table of text has numbers as text, as soon as one of a column is a range."""
-    given = ["10", "9", "100", "9.5", "-1"]
-    assert list(Axis.of(study(level=given), "level", min_group_size=1).groups) == sorted(given, key=float)
-    ages = ["25-34", "100+", "<18", "5–17", "18-24", "1,000"]
-    ratings = study(age=ages, sex=["b", "a"] * 3)
-    assert Axis.of(ratings, "age", min_group_size=1).groups == ("5–17", "<18", "18-24", "25-34", "100+", "1,000")
-    crossed = Axis.of(ratings, ("sex", "age"), min_group_size=1).groups
-    assert crossed == ("a × 5–17", "a × 100+", "a × 1,000", "b × <18", "b × 18-24", "b × 25-34")
-
-
-def test_one_label_without_a_number_leaves_all_in_the_order_of_text() -> None:
-    assert Axis.of(study(age=["9", "10", "unknown"]), "age", min_group_size=1).groups == ("10", "9", "unknown")
-    assert Axis.of(study(age=["b10", "b9"]), "age", min_group_size=1).groups == ("b10", "b9")
-
-
 def test_values_of_which_a_rater_may_have_several_are_in_the_same_order() -> None:
     one = next(iter(compared(study(room=["10;9", "9", "100;10"]), ("room",), {"room": ";"}, 1)))
     assert [axis.groups[0] for axis in one.each] == ["9", "10", "100"]
-
-
-def test_raters_keep_the_order_of_their_codes() -> None:
-    frame = pl.DataFrame({"item": [1, 1, 1], "rater": ["10", "9", "007"], "score": [0, 1, 1]})
-    ratings = Ratings.from_frame(frame, scale=Scale.range(0, 1))
-    axis = Axis.of(ratings, "rater")
-    assert axis.groups == tuple(ratings.raters["rater"])
-    assert axis.codes.tolist() == [0, 1, 2]
-
-
-def test_numbers_and_bins_keep_their_order() -> None:
-    ratings = study(age=[9, 10, 100, 9, 10, 100])
-    assert Axis.of(ratings, "age", min_group_size=1).groups == ("9", "10", "100")
-    binned = ratings.with_bins("age", [10, 50], ["young", "old"])
-    assert Axis.of(binned, "age", min_group_size=1).groups == ("<10", "young", "old")
-
-
-def test_whole_floats_and_booleans_read_as_people_write_them() -> None:
-    assert Axis.of(study(wave=[1.0, 2.0, None]), "wave", min_group_size=1).groups == ("1", "2")
-    assert Axis.of(study(removed=[True, False]), "removed", min_group_size=1).groups == ("False", "True")
 
 
 def test_errors() -> None:

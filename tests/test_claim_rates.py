@@ -28,8 +28,6 @@ def seldom(happens: Callable[[int], bool], n: int, share: float = 0.05, first: i
 
 
 # A slice that runs every time ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("design", "lens"), [("sparse", "cohesion"), ("batches", "crowd"), ("zipf", "variation")])
 def test_few_studies_without_a_difference(design: str, lens: str) -> None:
     found = rate(partial(claimed, design, lens), 5)
@@ -57,8 +55,6 @@ def test_the_promised_rate_is_not_contradicted_by_what_was_measured() -> None:
 
 
 # The suite -----------------------------------------------------------------------------------------------------------
-
-
 @CLAIMS
 @pytest.mark.parametrize("design", NULL)
 def test_no_difference_no_claim(design: str) -> None:

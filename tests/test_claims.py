@@ -21,8 +21,6 @@ CLAIMS = ("irr", "xrr", "gai", "view_correlation")
 
 
 # Designs in which who rated what depends on the group -----------------------------------------------------------------
-
-
 def two_pools(mixed: float) -> pv.Ratings:
     """Return raters who see 15 of the 40 items of one of two pools; groups go to different pools unless mixed."""
     rng = np.random.default_rng(3)
@@ -40,47 +38,31 @@ def two_pools(mixed: float) -> pv.Ratings:
     return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 4), raters=known)
 
 
-def design_of(found: pv.Cohesion | pv.Responsiveness) -> dict[str, Any]:
-    known: dict[str, Any] = found.settings["design"]
-    return known
-
-
 @pytest.mark.parametrize("lens", [pv.cohesion, pv.responsiveness])
 def test_an_entangled_axis_makes_no_claim_and_names_the_way_out(lens: Any) -> None:
     """Nobody differs but in what they saw: values and p stay, and the sentence says why they are no claim."""
     asked: dict[str, Any] = {"by": "g", "permutations": 199, "max_permutations": 199, "interval": "none"}
-    found = lens(two_pools(0.3), **asked)
-    assert design_of(found)["kind"] == "all"
-    assert design_of(found)["axes"]["g"]["exposure"] == 1 / 200
-    assert design_of(found)["axes"]["g"]["entangled"]
+    found, held = lens(two_pools(0.3), **asked), lens(two_pools(0.3), **asked, within="wave")
+    design = found.settings["design"]
+    assert (design["kind"], design["axes"]["g"]["exposure"], design["axes"]["g"]["entangled"]) == ("all", 1 / 200, True)
     tested = [row for row in found.rows if row.kind == "group"]
     assert all(row.p_value is not None for row in tested)
     assert not any(row.claim for row in found.rows)
+    if lens is pv.cohesion:  # the rows survive correction, so that the design alone keeps them from being claims
+        assert any(row.survives for row in found.rows if row.statistic == "irr" and row.axis == "g")
+        assert not any(row.survives for row in held.rows if row.statistic in CLAIMS and row.axis == "g")
     said = found.statements()
-    assert not any(one.claim for one in said)
+    assert not any(one.claim or one.text.startswith("Before correction only") for one in said)
     (why,) = [one for one in said if one.statistic == "design"]
     assert why.axis == "g"
-    assert why.text.startswith(
-        "No difference by g is claimed: who rated what depends on it (which items raters saw, p = "
-    )
+    told = "No difference by g is claimed: who rated what depends on it (which items raters saw, p = "
+    assert why.text.startswith(told)
     assert "name that attribute with --within" in why.text
-    assert not any(one.text.startswith("Before correction only") for one in said)
-    held = lens(two_pools(0.3), **asked, within="wave")
-    assert not design_of(held)["axes"]["g"]["entangled"]
+    assert not held.settings["design"]["axes"]["g"]["entangled"]
     assert not any(one.statistic == "design" for one in held.statements())
 
 
-def test_without_strata_the_same_data_would_be_claimed_to_differ() -> None:
-    """The rows survive correction, so that the design alone keeps them from being claims."""
-    found = pv.cohesion(two_pools(0.3), "g", permutations=199, max_permutations=199, interval="none")
-    assert any(row.survives for row in found.rows if row.statistic == "irr" and row.axis == "g")
-    within = pv.cohesion(two_pools(0.3), "g", permutations=199, max_permutations=199, interval="none", within="wave")
-    assert not any(row.survives for row in within.rows if row.statistic in CLAIMS and row.axis == "g")
-
-
 # Undecided, and nothing -----------------------------------------------------------------------------------------------
-
-
 def value(group: str, statistic: str = "gai", **more: Any) -> Row:
     known: dict[str, Any] = {"direction": "above", "null_median": 1.0, "n_permutations": 999, "claim": False}
     return Row("group", "g", group, statistic, 1.2, **{**known, **more})
@@ -133,17 +115,13 @@ def test_claims_come_first_and_rest_on_what_was_done() -> None:
         ("g: b", "stand out", "by much", "all", ""), ("g: a", "stand out", "by much", "all", ""),
         ("", "", "", "all", "weak"),
     ]  # fmt: skip
-
-
-def test_a_claim_on_a_part_of_the_items_names_it() -> None:
-    whole = value("a", p_value=0.002, p_adjusted=0.002, claim=True)
-    said = said_of(whole, replace(whole, subset="bias"))
-    assert [(one.subject, one.subset) for one in said] == [("g: a", "all"), ("g: a", "bias")]
+    part = said_of(first, replace(first, subset="bias"))  # a claim on a part of the items names it
+    assert [(one.subject, one.subset) for one in part] == [("g: b", "all"), ("g: b", "bias")]
+    # One of several questions says the same as alone.
+    assert (said_of(first, notable, question="Q1"), len(said)) == (said_of(first, notable), 3)
 
 
 # Attributes that travel together --------------------------------------------------------------------------------------
-
-
 def test_a_claim_says_within_what_it_holds() -> None:
     row = value("a", p_value=0.002, p_adjusted=0.002, claim=True)
     holds = replace(row, kind="held", other="age", claim=None)
@@ -192,15 +170,7 @@ def test_claims_are_tested_again_within_the_other_attributes() -> None:
         assert one.text.endswith(" This also holds within coin. It cannot be told apart from copy here.")
 
 
-def test_one_of_several_questions_says_the_same_as_alone() -> None:
-    rows = (value("a", p_value=0.002, p_adjusted=0.002, claim=True), value("b", p_value=0.03, p_adjusted=0.2))
-    assert said_of(*rows, question="Q1") == said_of(*rows)
-    assert len(said_of(*rows)) == 2
-
-
 # One family over axes -------------------------------------------------------------------------------------------------
-
-
 def two_axes(seed: int = 4) -> pv.Ratings:
     made = pv.simulate(
         n_items=40, n_raters=40, attributes={"g": {"a": 0.5, "b": 0.3, "c": 0.2}, "h": {"u": 0.4, "v": 0.6}},
@@ -250,8 +220,6 @@ def test_more_shuffles_are_the_same_whatever_the_threads() -> None:
 
 
 # Names ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("axis", "group", "name"),
     [
@@ -269,12 +237,10 @@ def test_groups_are_named_with_their_attribute(axis: str, group: str, name: str)
 
 def test_a_statement_is_about_the_value_that_it_speaks_of() -> None:
     """With a strong view of its own a group has claims by several values; the record names the one of the sentence."""
-    effect = pv.Effect({"g": "a"}, shared_sd=2.0)
-    study = pv.simulate(
-        n_items=60, n_raters=60, attributes={"g": {"a": 0.3, "b": 0.7}}, effects=[effect], models=(), trained=0, seed=2
-    )
+    given: dict[str, Any] = {"attributes": {"g": {"a": 0.3, "b": 0.7}}, "models": (), "trained": 0, "seed": 2}
+    study = pv.simulate(n_items=60, n_raters=60, effects=[pv.Effect({"g": "a"}, shared_sd=2.0)], **given)
     found = pv.cohesion(study.ratings, "g", permutations=199)
     (said,) = (one for one in found.statements() if one.claim and one.group == "a" and one.statistic != "dsi")
     assert "have a view of their own: view correlation" in said.text
-    assert said.statistic == "view_correlation"
-    assert said.p == found.row("g", "a", "view_correlation").p_adjusted
+    own = found.row("g", "a", "view_correlation")
+    assert (said.statistic, said.p) == ("view_correlation", own.p_adjusted)

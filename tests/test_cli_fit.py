@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import plurivox as pv
 from odd_ids import IDS, ODD, back, is_harmless
 from plurivox.cli.fit import MODELS, fit
-from support import run_cli
+from support import ran, refused, run_cli
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'plurivox[torch]'")
 
@@ -60,14 +60,12 @@ def test_the_command_knows_all_models_and_has_the_defaults_of_the_function() -> 
 @pytest.mark.parametrize("model", [MODELS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in MODELS[1:])])
 def test_from_texts_to_scores(study: Path, tmp_path: Path, model: str) -> None:
     folder, predictions = tmp_path / "model", tmp_path / "predictions.parquet"
-    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "--model", model, "-o", folder, "--epochs", 30)
-    assert done.code == 0, done.err
+    done = ran("fit", study / "items.csv", study / "ratings.csv", "--model", model, "-o", folder, "--epochs", 30)
     assert done.out.strip() == str(folder)
     assert "240 items" in done.err
     assert "36 of the items held out" in done.err
     assert not [path for path in folder.iterdir() if path.suffix in (".pkl", ".pt", ".part")]
-    done = run_cli("predict", folder, study / "items.csv", "-o", predictions)
-    assert done.code == 0, done.err
+    ran("predict", folder, study / "items.csv", "-o", predictions)
     frame = pl.read_parquet(predictions)
     assert frame.columns == ["model", "item", "0", "1", "2", "3"]
     assert frame["model"].unique().to_list() == [model]
@@ -80,12 +78,9 @@ def test_training_is_as_from_python(study: Path, tmp_path: Path) -> None:
     run_cli("fit", study / "items.csv", study / "ratings.csv", "--model", "mlp-ce", "-o", tmp_path / "m", "--seed", 3)
     printed = run_cli("predict", tmp_path / "m", study / "items.csv").frame()
     items = pl.read_csv(study / "items.csv")
-    model = pv.models.fit(pv.read_ratings(study / "ratings.csv"), items, "mlp-ce", seed=3)
-    right = model.predict(items)
+    right = pv.models.fit(pv.read_ratings(study / "ratings.csv"), items, "mlp-ce", seed=3).predict(items)
     assert printed["item"].to_list() == right["item"].to_list()
-    np.testing.assert_allclose(
-        printed.select("0", "1", "2", "3").to_numpy(), right.select("0", "1", "2", "3").to_numpy()
-    )
+    np.testing.assert_allclose(*(one.select("0", "1", "2", "3").to_numpy() for one in (printed, right)))
 
 
 def test_context_scale_and_name(study: Path, tmp_path: Path) -> None:
@@ -93,26 +88,14 @@ def test_context_scale_and_name(study: Path, tmp_path: Path) -> None:
     arguments = ["--context", "before", "--scale", "0:4", "--epochs", 2, "--validation", 0.3, "-o", folder, "--json"]
     done = run_cli("fit", study / "items.csv", study / "ratings.csv", *arguments)
     told = done.json()
-    assert told["training"]["unseen"] == ["4"]
-    assert told["training"]["n_validation"] == 72
+    assert (told["training"]["unseen"], told["training"]["n_validation"]) == (["4"], 72)
     assert told["settings"]["epochs"] == 2
     assert "no training rating is 4" in done.err
-    found = run_cli("predict", folder, study / "items.csv", "--name", "mine", "--scale", "0:4")
-    assert found.frame().columns == ["model", "item", "0", "1", "2", "3", "4"]
-    assert found.frame()["model"][0] == "mine"
-    refused = run_cli("predict", folder, study / "items.csv", "--scale", "1:5")
-    assert refused.code == 1
-    assert "the model is on the scale 0 < 1 < 2 < 3 < 4, not on 1 < 2 < 3 < 4 < 5" in refused.words
-
-
-def test_the_scale_of_the_config_counts(study: Path, tmp_path: Path) -> None:
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
-    (tmp_path / "plurivox.toml").write_text('[scale]\nlabels = ["No", "Yes"]\n')
-    (tmp_path / "items.csv").write_bytes((study / "items.csv").read_bytes())
-    refused = run_cli("predict", tmp_path / "m", tmp_path / "items.csv", "-o", tmp_path / "p.csv")
-    assert refused.code == 1
-    assert "not on No < Yes" in refused.words
-    assert not (tmp_path / "p.csv").exists()
+    asked = ("predict", folder, study / "items.csv")
+    found = run_cli(*asked, "--name", "mine", "--scale", "0:4").frame()
+    assert (found.columns, found["model"][0]) == (["model", "item", "0", "1", "2", "3", "4"], "mine")
+    told = refused(*asked, "--scale", "1:5")
+    assert "the model is on the scale 0 < 1 < 2 < 3 < 4, not on 1 < 2 < 3 < 4 < 5" in told
 
 
 def test_one_group_s_ratings(study: Path, tmp_path: Path) -> None:
@@ -127,68 +110,60 @@ def test_one_group_s_ratings(study: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "texts", "message"),
     [
-        (["--text", "txt"], "there is no column 'txt'"),
-        (["--context", "after"], "there is no column 'after'"),
-        (["--model", "bert"], "mlp-ce, mlp-kl, cumulative-link, transformer-emd"),
-        (["--validation", "1.5"], "validation is 1.5"),
-        (["--learning-rate", "-1"], "learning_rate is -1"),
-        (["--device", "abacus"], "device is 'abacus'"),
+        (["--text", "txt"], "", "there is no column 'txt'"), (["--context", "after"], "", "there is no column 'after'"),
+        (["--model", "bert"], "", "mlp-ce, mlp-kl, cumulative-link, transformer-emd"),
+        (["--validation", "1.5"], "", "validation is 1.5"), (["--learning-rate", "-1"], "", "learning_rate is -1"),
+        (["--device", "abacus"], "", "device is 'abacus'"),
+        (["--model", "mlp-kl", "--learning-rate", "1e30"], "", "finite number"),  # training diverges
+        ([], "i0,\ni1, \n", "no item has a text"), ([], "x,good\ny,bad\n", "has a rating"),
+        ([], "i0,good\n", "needs at least two"), ([], "\n", "there are no items"),
+        ([], "i0,a\ni1,b\ni0,c\n", "texts.csv, column 'item', rows 2, 4"),
     ],
-)
-def test_bad_options_leave_nothing(study: Path, tmp_path: Path, change: list[str], message: str) -> None:
-    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "m", *change)
-    assert done.code != 0
-    assert message in done.words
+)  # fmt: skip
+def test_what_cannot_be_learned_leaves_nothing(
+    study: Path, tmp_path: Path, change: list[str], texts: str, message: str
+) -> None:
+    (tmp_path / "texts.csv").write_text("item,text\n" + texts.rstrip("\n") + "\n")
+    items = tmp_path / "texts.csv" if texts else study / "items.csv"
+    told = refused("fit", items, study / "ratings.csv", "-o", tmp_path / "m", *change, code=None)
+    assert message in told or ("1e30" in change and "Give a smaller learning rate" in told)
+    assert "texts.csv" in told or not texts
     assert not (tmp_path / "m").exists()
+    folders = (study / "items.csv" / "model", f"{study}/new/{'a' * 300}")  # cannot be written, which is noticed first
+    assert "validation loss" not in refused("fit", study / "items.csv", study / "ratings.csv", "-o", folders[0])
+    refused("fit", study / "items.csv", study / "ratings.csv", "-o", folders[1])
+    assert not (study / "new").exists()
 
 
-def test_rows_are_named_as_in_the_file(study: Path, tmp_path: Path) -> None:
-    (tmp_path / "twice.csv").write_text("item,text\ni0,a\ni1,b\ni0,c\n")
-    done = run_cli("fit", tmp_path / "twice.csv", study / "ratings.csv", "-o", tmp_path / "m")
-    assert "twice.csv, column 'item', rows 2, 4" in done.err
+def test_predictions_that_cannot_be_made(model: Path, study: Path, tmp_path: Path) -> None:
+    items, out = tmp_path / "items.csv", tmp_path / "p.csv"
     (tmp_path / "blank.csv").write_text("item,text\ni0,a\ni1,\n")
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
-    done = run_cli("predict", tmp_path / "m", tmp_path / "blank.csv", "-o", tmp_path / "p.csv")
-    assert "blank.csv, column 'text', row 3: the text is missing" in done.err
-    assert not (tmp_path / "p.csv").exists()
+    told = refused("predict", model, tmp_path / "blank.csv", "-o", out)
+    assert "blank.csv, column 'text', row 3: the text is missing" in told
+    items.write_bytes((study / "items.csv").read_bytes())
+    refused("predict", model, items, "-o", items)
+    assert items.read_bytes() == (study / "items.csv").read_bytes()
+    (tmp_path / "plurivox.toml").write_text('[scale]\nlabels = ["No", "Yes"]\n')  # the scale of the config counts
+    assert "not on No < Yes" in refused("predict", model, items, "-o", out)
+    assert not out.exists()
 
 
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        ("item,text\ni0,\ni1, \n", "no item has a text"),
-        ("item,text\nx,good\ny,bad\n", "has a rating"),
-        ("item,text\ni0,good\n", "needs at least two"),
-        ("item,text\n", "there are no items"),
-    ],
-)
-def test_nothing_to_learn_from(study: Path, tmp_path: Path, texts: str, message: str) -> None:
-    (tmp_path / "texts.csv").write_text(texts)
-    done = run_cli("fit", tmp_path / "texts.csv", study / "ratings.csv", "-o", tmp_path / "m")
-    assert done.code == 1
-    assert message in done.words
-    assert "texts.csv" in done.err
-    assert not (tmp_path / "m").exists()
-
-
-def test_outputs(study: Path, tmp_path: Path) -> None:
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+def test_outputs(model: Path, study: Path, tmp_path: Path) -> None:
+    asked = ("predict", model, study / "items.csv", "-o")
     for ending, read in ((".csv", pl.read_csv), (".jsonl", pl.read_ndjson), (".parquet", pl.read_parquet)):
-        done = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / f"p{ending}")
-        assert done.out.strip() == str(tmp_path / f"p{ending}")
+        assert ran(*asked, tmp_path / f"p{ending}").out.strip() == str(tmp_path / f"p{ending}")
         assert read(tmp_path / f"p{ending}").shape == (240, 6)
-    done = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "p_soft.tsv")
-    assert done.out.strip() == str(tmp_path / "p_soft.tsv")
+    assert ran(*asked, tmp_path / "p_soft.tsv").out.strip() == str(tmp_path / "p_soft.tsv")
     table = pl.read_csv(tmp_path / "p.csv").drop("model")
     lines = [line.split("\t") for line in (tmp_path / "p_soft.tsv").read_text().splitlines()]
     assert [item for item, _ in lines] == table["item"].to_list()
     assert [tuple(json.loads(one)) for _, one in lines] == [pytest.approx(row) for row in table.drop("item").rows()]
-    assert run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "p.xlsx").code == 2
-    assert run_cli("predict", tmp_path / "none", study / "items.csv").code == 1
+    refused(*asked, tmp_path / "p.xlsx", code=2)
+    refused("predict", tmp_path / "none", study / "items.csv")
     (tmp_path / "file").write_text("mine")
-    assert run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "file").code == 2
+    refused("fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "file", code=2)
     assert (tmp_path / "file").read_text() == "mine"
 
 
@@ -196,7 +171,7 @@ def test_outputs(study: Path, tmp_path: Path) -> None:
 def model(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a model that was trained for a moment."""
     folder = tmp_path_factory.mktemp("model") / "m"
-    assert run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", folder).code == 0
+    ran("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", folder)
     return folder
 
 
@@ -226,8 +201,7 @@ def test_predictions_keep_their_items(model: Path, ids: list[str]) -> None:
         assert done.code == 0, done.err
         found = pv.read_predictions(Path(name) / "p.csv", "0:3")
         printed = back(run_cli("predict", model, items), Path(name))
-    assert sorted(found.items) == sorted(ids)
-    assert printed["item"].to_list() == ids
+    assert (sorted(found.items), printed["item"].to_list()) == (sorted(ids), ids)
 
 
 def test_items_are_joined_by_the_column_of_the_ratings(study: Path, tmp_path: Path) -> None:
@@ -243,14 +217,6 @@ def test_items_are_joined_by_the_column_of_the_ratings(study: Path, tmp_path: Pa
     assert "item = comment_id" in done.err
 
 
-def test_the_items_are_not_overwritten(study: Path, tmp_path: Path) -> None:
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
-    (tmp_path / "items.csv").write_bytes((study / "items.csv").read_bytes())
-    done = run_cli("predict", tmp_path / "m", tmp_path / "items.csv", "-o", tmp_path / "items.csv")
-    assert done.code == 1
-    assert (tmp_path / "items.csv").read_bytes() == (study / "items.csv").read_bytes()
-
-
 def test_other_encodings(study: Path, tmp_path: Path) -> None:
     texts = "item,text\n" + "".join(f"i{at},{'schön' if at % 2 else 'übel'} gesagt\n" for at in range(40))
     (tmp_path / "items.csv").write_bytes(texts.encode("latin-1"))
@@ -262,34 +228,16 @@ def test_other_encodings(study: Path, tmp_path: Path) -> None:
     assert run_cli("predict", tmp_path / "m", files[0], "--encoding", "latin-1").frame().height == 40
 
 
-def test_a_folder_that_cannot_be_written_is_noticed_first(study: Path) -> None:
-    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", study / "items.csv" / "model")
-    assert done.code == 1
-    assert "validation loss" not in done.err
-    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", f"{study}/new/{'a' * 300}")
-    assert done.code == 1
-    assert not (study / "new").exists()
-
-
 @pytest.mark.slow
-def test_a_full_output_is_one_line(study: Path, tmp_path: Path) -> None:
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
-    command = [sys.executable, "-m", "plurivox", "predict", str(tmp_path / "m"), str(study / "items.csv")]
+def test_a_full_output_is_one_line(model: Path, study: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "plurivox", "predict", str(model), str(study / "items.csv")]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1
     assert "error: the output cannot be written (No space left on device)" in done.stderr
     assert "Traceback" not in done.stderr
-    done_here = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "none" / "p.csv")
-    assert f"it cannot be written (there is no folder {tmp_path / 'none'})" in done_here.err
-
-
-def test_training_that_diverges_says_so(study: Path, tmp_path: Path) -> None:
-    done = run_cli(
-        "fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "m", "--model", "mlp-kl",
-        "--learning-rate", "1e30",
-    )  # fmt: skip
-    assert "Give a smaller learning rate" in done.err or "no longer a finite number" in done.err
+    told = refused("predict", model, study / "items.csv", "-o", tmp_path / "none" / "p.csv")
+    assert f"it cannot be written (there is no folder {tmp_path / 'none'})" in told
 
 
 @pytest.mark.slow

@@ -31,8 +31,6 @@ TOP = 3
 
 
 # A twin --------------------------------------------------------------------------------------------------------------
-
-
 class Twin(NamedTuple):
     """What the definition gives for two groups: how much farther the second is, that beyond random order, and items."""
 
@@ -198,8 +196,6 @@ def test_shuffled_raters_are_compared_as_the_raters_are() -> None:
 
 
 # Intervals -----------------------------------------------------------------------------------------------------------
-
-
 def crossed(rng: np.random.Generator, n_items: int = 40) -> tuple[pv.Ratings, pl.DataFrame]:
     """Return a study in which all rate all, and answers of one model."""
     made = designs.built(rng, np.ones((24, n_items), bool), {"g": ["a", "b"] * 12}, ["g"])
@@ -257,8 +253,6 @@ def test_wins_share_ties_and_leave_out_groups_without_a_value() -> None:
 
 
 # Claims --------------------------------------------------------------------------------------------------------------
-
-
 def said(design: str, model: str, seed: int) -> tuple[studies.Study, list[Statement]]:
     """Return a study, and what is said of the closest group of a model."""
     study = studies.drawn(design, seed)

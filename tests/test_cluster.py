@@ -253,8 +253,7 @@ def test_what_kills_its_worker_is_not_tried_for_ever(client: Any, machines: Mach
 def test_workers_of_this_machine() -> None:
     with Cluster.local(2) as cluster:
         assert in_batches(Square(), 5, Running(executor=cluster), batch=2) == [[0, 1], [4, 9], [16]]
-        assert cluster.n_workers == 2
-        assert cluster.submit(pow, 2, 5).result(timeout=60) == 32
+        assert (cluster.n_workers, cluster.submit(pow, 2, 5).result(timeout=60)) == (2, 32)
 
 
 class Foreign(Executor):

@@ -8,7 +8,7 @@ import plurivox as pv
 from plurivox.base.errors import ConfigError
 from plurivox.config import config_text, find_config, load_config, load_scale
 from plurivox.read.settings import ReadSettings
-from support import Write
+from support import Write, some
 
 
 def test_everything_it_can_say(write: Write, tmp_path: Path) -> None:
@@ -72,19 +72,16 @@ def test_bad_settings_are_named(write: Write, text: str, problem: str) -> None:
     assert "plurivox.toml" in str(caught.value)
 
 
-def test_scale_files(write: Write) -> None:
-    assert load_scale(write("s.toml", 'labels = ["bad", "good"]')) == pv.Scale(["bad", "good"])
-    assert load_scale(write("s.toml", '[scale]\nlabels = "0:4"\nvalues = [0, 1, 2, 3, 9]')).values[-1] == 9
-    with pytest.raises(ConfigError, match="there are no labels"):
-        load_scale(write("s.toml", "missing = []"))
-
-
-def test_found_beside_the_data(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_found_beside_the_data_and_scale_files(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_config(tmp_path / "r.csv") is None
     path = write("plurivox.toml", "")
     assert find_config(tmp_path / "r.csv") == path
     monkeypatch.chdir(tmp_path)
     assert find_config("-") == Path("plurivox.toml")
+    assert load_scale(write("s.toml", 'labels = ["bad", "good"]')) == pv.Scale(["bad", "good"])
+    assert load_scale(write("s.toml", '[scale]\nlabels = "0:4"\nvalues = [0, 1, 2, 3, 9]')).values[-1] == 9
+    with pytest.raises(ConfigError, match="there are no labels"):
+        load_scale(write("s.toml", "missing = []"))
 
 
 def test_what_was_recognised_is_read_back(write: Write) -> None:
@@ -93,7 +90,5 @@ def test_what_was_recognised_is_read_back(write: Write) -> None:
     ratings = pv.read_ratings(data, item="conv id", rater="who", score='Q "1"', scale=scale, duplicates="mode")
     config = load_config(write("plurivox.toml", config_text(ratings, ReadSettings(raters="people.csv")))).reading
     assert (config.item, config.rater, config.score) == ("conv id", "who", 'Q "1"')
-    assert config.scale == scale
-    assert config.duplicates == "mode"
-    assert config.raters is not None
-    assert config.raters.endswith("people.csv")
+    assert (config.scale, config.duplicates) == (scale, "mode")
+    assert some(config.raters).endswith("people.csv")

@@ -66,8 +66,6 @@ def frame_in(source: Any) -> pl.DataFrame:
 
 
 # FILE::NAME -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_name_is_split_where_a_file_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert split_name("a.xlsx::B") == ("a.xlsx", "B")
@@ -86,26 +84,49 @@ def test_every_table_of_a_study_may_be_a_sheet_of_one_workbook(study: Path) -> N
     assert ratings.items["topic"].to_list() == ["x", "y"] * 3
     predictions = pv.read_predictions(f"{study}::GPT 4", "0:3", like=ratings)
     assert list(predictions.models) == ["GPT 4"]
-    answers = pv.read_answers(f"{study}::Answers", "0:3")
-    assert len(answers.point) == 6
+    assert len(pv.read_answers(f"{study}::Answers", "0:3").point) == 6
     given = ("--raters", f"{study}::Raters", "--by", "group", "--reference", f"{study}::Ratings")
     reference = run_cli("responsiveness", f"{study}::Ratings", *given, "--min-group-size", 1, "--permutations", 99)
     assert f"{study}::Ratings: reference" in reference.words
-
-
-def test_the_first_sheet_is_read_and_that_is_said(study: Path) -> None:
-    ratings = pv.read_ratings(study)
-    assert len(ratings) == 30
-    (remark,) = ratings.intake.remarks
+    first = pv.read_ratings(study)  # the first sheet is read, and that is said
+    (remark,) = first.intake.remarks
     assert "of the sheets Ratings, Raters, Items, GPT 4, Answers, only 'Ratings' is read" in remark
     assert "::Raters reads another" in run_cli("describe", study).words
-    assert pv.read_ratings(f"{study}::ratings").intake.remarks == []
+    assert (len(first), pv.read_ratings(f"{study}::ratings").intake.remarks) == (30, [])
+    packed = study.with_name("p.zip")
+    packed.write_bytes(archive({"study.xlsx": STUDY}))  # of a workbook in an archive, too
+    assert len(pv.read_ratings(f"{packed}::study.xlsx::Ratings")) == len(pv.read_ratings(packed)) == 30
 
 
-def test_a_name_that_is_not_there(study: Path, write: Write) -> None:
-    assert "there is no sheet 'Rater'; it has Ratings, Raters, Items" in message(f"{study}::Rater")
-    assert "study.xls: there is no such file. Did you mean study.xlsx?" in message(f"{study}"[:-1] + "::Ratings")
-    assert "it is a single table and contains no 'x'" in message(f"{write('a.csv', ONE)}::x")
+MANY = {f"{at}.csv": "" for at in range(10_001)}
+
+
+def claiming_gigabytes() -> bytes:
+    data = bytearray(archive({"a.csv": ONE}))
+    end = data.rfind(b"PK\x05\x06")
+    data[end + 12 : end + 16] = (1 << 31).to_bytes(4, "little")
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part", "told"),
+    [
+        ("study.xlsx", lambda: STUDY, "::Rater", "there is no sheet 'Rater'; it has Ratings, Raters, Items"),
+        ("study.xls", lambda: None, "::Ratings", "study.xls: there is no such file. Did you mean study.xlsx?"),
+        ("a.csv", lambda: ONE.encode(), "::x", "it is a single table and contains no 'x'"),
+        ("many.zip", lambda: archive(MANY), "", "it contains 10,001 files, but at most 10,000 can be read"),
+        ("a.zip", claiming_gigabytes, "", "the ZIP is damaged or cut off"),
+        ("p.zip", lambda: archive(archives.PARTS), "::part3", "it contains no file 'part3'"),
+        ("o.zip", lambda: archive({"ratings.json": '[{"item": 1, "rater": 2, "score": 3}]',
+                                   "raters.json": '[{"rater": 2, "age": 3, "job": "x", "town": "y", "group": "z"}]'}),
+         "", "2 tables with different columns"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_or_cannot_be_read(study: Path, name: str, content: Any, part: str, told: str) -> None:
+    path = study.with_name(name)
+    if content() is not None:
+        path.write_bytes(content())
+    assert told in message(f"{path}{part}")
 
 
 def test_settings_beside_the_workbook_are_found(study: Path) -> None:
@@ -131,8 +152,6 @@ def test_a_workbook_that_is_read_is_not_written_over(study: Path) -> None:
 
 
 # Excel ----------------------------------------------------------------------------------------------------------------
-
-
 def test_cells_are_what_the_spreadsheet_shows(write: Write) -> None:
     rows: list[list[Any]] = [["a", "b", "c", 2019], ["007", 7.0, 0.5, True], [" x ", 1e15, -3, Error("#N/A")],
             [Error("#REF!"), None, "", "=1+1"]]  # fmt: skip
@@ -199,14 +218,10 @@ FAR = [
 
 @pytest.mark.parametrize("cell", FAR, ids=["plain", "prefix", "sign", "no place"])
 def test_cells_far_away_are_refused(cell: str, write: Write) -> None:
-    """One cell at the last place of a sheet would be 17 billion in a block."""
+    """One cell at the last place of a sheet would be 17 billion in a block; those that are only styled do not count."""
     content = f'<sheetData><row r="1"><c r="A1"><v>1</v></c></row><row r="1048576">{cell}</row></sheetData>'
-    assert "cells up to its last row and column, more than 20,000,000" in message(
-        write("s.xlsx", workbook({"S": content}))
-    )
-
-
-def test_cells_that_are_only_styled_do_not_count(write: Write) -> None:
+    told = message(write("s.xlsx", workbook({"S": content})))
+    assert "cells up to its last row and column, more than 20,000,000" in told
     content = sheet(excel.PLAIN)[:-12] + '<row r="1048576" ht="15.0"><c r="XFD1048576" s="1"/></row></sheetData>'
     assert len(pv.read_ratings(write("s.xlsx", workbook({"S": content})))) == 3
 
@@ -223,16 +238,12 @@ def test_a_long_text_that_many_cells_share_is_refused(write: Write) -> None:
 
 
 # Databases ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_database_is_left_as_it_was(tmp_path: Path, write: Write) -> None:
     path = write(
         "study.db", databases.made(sqlite3.connect, databases.TABLE, databases.ROWS, "PRAGMA journal_mode = WAL")
     )
     before = path.read_bytes()
-    assert len(pv.read_ratings(path)) == 2
-    assert os.listdir(tmp_path) == ["study.db"]
-    assert path.read_bytes() == before
+    assert (len(pv.read_ratings(path)), os.listdir(tmp_path), path.read_bytes()) == (2, ["study.db"], before)
 
 
 def test_tables_and_views_by_name(write: Write) -> None:
@@ -241,13 +252,12 @@ def test_tables_and_views_by_name(write: Write) -> None:
         statements = (databases.TABLE, databases.ROWS, databases.OTHER, "INSERT INTO raters VALUES (1, 30), (2, 40)")
         path = write(f"study.{kind}", databases.made(connect, *begin, *statements, databases.VIEW))
         ratings = pv.read_ratings(f"{path}::rated", raters=f"{path}::RATERS")
-        assert len(ratings) == 2
-        assert ratings.raters["age"].to_list() == ["30", "40"]
+        assert (len(ratings), ratings.raters["age"].to_list()) == (2, ["30", "40"])
         assert "it has no table 'x'; it contains 3 tables" in message(f"{path}::x")
         assert message(path).endswith("study.KIND::ratings.".replace("KIND", kind))  # not the first, which is raters
 
 
-def test_values_become_text(write: Write) -> None:
+def test_values_become_text(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     statements = ("CREATE TABLE t (a, b, c)", "INSERT INTO t VALUES (x'01ff', 2.0, '007'), (NULL, 2.5, 7)")
     assert frame_in(write("t.db", databases.made(sqlite3.connect, *statements))).rows() == [
         ("01ff", "2", "007"), (None, "2.5", "7"),
@@ -256,9 +266,15 @@ def test_values_become_text(write: Write) -> None:
         "CREATE TABLE t AS SELECT DATE '2026-01-31' a, 2.50::DECIMAL(9, 2) b, [1, 2] c, {'k': 'é'} d, true e, "
         "170141183460469231731687303715884105727 f, 'NaN'::DOUBLE g"
     )
-    assert frame_in(write("t.duckdb", databases.made(duckdb.connect, "BEGIN TRANSACTION", query))).rows() == [
+    path = write("t.duckdb", databases.made(duckdb.connect, "BEGIN TRANSACTION", query))
+    assert frame_in(path).rows() == [
         ("2026-01-31", "2.50", "[1, 2]", '{"k": "é"}', "True", "170141183460469231731687303715884105727", None)
     ]
+    answers = ("CREATE TABLE a (item, model, answer)", "INSERT INTO a VALUES ('x', 'm', 1), ('y', 'm', 2)")
+    assert len(pv.read_answers(write("a.db", databases.made(sqlite3.connect, *answers)), "0:3").point) == 2
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'plurivox\[duckdb\]'"):
+        pv.read_ratings(path)
 
 
 ENDLESS = (
@@ -295,21 +311,7 @@ def test_what_is_not_a_database_of_ratings(write: Write) -> None:
     assert "string or blob too big" in message(f"{write('b.db', large)}::v")
 
 
-def test_duckdb_may_be_missing(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write("s.duckdb", databases.made(duckdb.connect, "BEGIN TRANSACTION", databases.TABLE))
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'plurivox\[duckdb\]'"):
-        pv.read_ratings(path)
-
-
-def test_answers_may_be_in_any_database(write: Write) -> None:
-    table = ("CREATE TABLE a (item, model, answer)", "INSERT INTO a VALUES ('x', 'm', 1), ('y', 'm', 2)")
-    assert len(pv.read_answers(write("a.db", databases.made(sqlite3.connect, *table)), "0:3").point) == 2
-
-
 # Arrow ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
 def test_sizes_of_messages_against_pyarrow(compression: str | None) -> None:
     table = pa.table({"item": ["é" * 100] * 5, "score": list(range(5)), "list": [[1, 2], None, [], [3], [4]]})
@@ -336,8 +338,6 @@ def test_arrow_that_unpacks_to_very_much_is_refused(write: Write) -> None:
 
 
 # Folders and archives -------------------------------------------------------------------------------------------------
-
-
 def test_files_in_their_natural_order_with_their_names(write: Write) -> None:
     found = frame_in(write("p.zip", archive(archives.PARTS)))
     assert found.rows() == [
@@ -356,13 +356,6 @@ def test_one_file_is_named_by_path_name_or_stem(write: Write) -> None:
     for name in ("data/part2.csv", "part2.csv", "part2"):
         ratings = pv.read_ratings(f"{path}::{name}", raters=f"{path}::raters")
         assert ratings.raters["age"].to_list() == ["30"]
-    assert "it contains no file 'part3'" in message(f"{path}::part3")
-
-
-def test_a_sheet_of_a_workbook_in_an_archive(write: Write) -> None:
-    path = write("p.zip", archive({"study.xlsx": STUDY}))
-    assert len(pv.read_ratings(f"{path}::study.xlsx::Ratings")) == 30
-    assert len(pv.read_ratings(path)) == 30
 
 
 def test_parquet_in_parts_and_stored_ratings(tmp_path: Path) -> None:
@@ -373,23 +366,10 @@ def test_parquet_in_parts_and_stored_ratings(tmp_path: Path) -> None:
             folder / f"p{part}.parquet"
         )
     ratings = pv.read_ratings(folder)
-    assert len(ratings) == 6
-    assert ratings.items["item"].dtype == pl.Int64
+    assert (len(ratings), ratings.items["item"].dtype) == (6, pl.Int64)
     pv.write_ratings(ratings, folder / "stored.parquet")
     assert "'stored.parquet' in it holds ratings that plurivox stored" in message(folder)
     assert len(pv.read_ratings(f"{folder}::stored")) == 6
-
-
-def test_json_with_other_keys_is_not_joined(tmp_path: Path) -> None:
-    (tmp_path / "ratings.json").write_text('[{"item": 1, "rater": 2, "score": 3}]')
-    (tmp_path / "raters.json").write_text('[{"rater": 2, "age": 3, "job": "x", "town": "y", "group": "z"}]')
-    assert "2 tables with different columns" in message(tmp_path)
-
-
-def test_an_archive_with_very_many_files(write: Write) -> None:
-    assert "it contains 10,001 files, but at most 10,000 can be read" in message(
-        write("many.zip", archive({f"{at}.csv": "" for at in range(10_001)}))
-    )
 
 
 def test_what_is_unpacked_is_counted_over_all_files() -> None:
@@ -399,13 +379,6 @@ def test_what_is_unpacked_is_counted_over_all_files() -> None:
     assert found.open(one).read() == b"x" * 600
     with pytest.raises(FileError, match="its 10 bytes unpack to more than 0 MiB"):
         found.open(other).read()
-
-
-def test_a_directory_that_claims_gigabytes(write: Write) -> None:
-    data = bytearray(archive({"a.csv": ONE}))
-    end = data.rfind(b"PK\x05\x06")
-    data[end + 12 : end + 16] = (1 << 31).to_bytes(4, "little")
-    assert "the ZIP is damaged or cut off" in message(write("a.zip", bytes(data)))
 
 
 # Damage and bombs -----------------------------------------------------------------------------------------------------

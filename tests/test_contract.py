@@ -27,6 +27,7 @@ from plurivox.domain import part as parts
 from plurivox.engine import pool
 from plurivox.infer.tables import TableResult
 from plurivox.lenses import lenses
+from support import some
 
 MANY, ONE = 100, 1 << 20
 """How many ratings are in a part of a study in many parts, as large ones are, and of one in a single part."""
@@ -82,10 +83,7 @@ def given(size: int = MANY) -> Given:
             made.ratings_frame, scale=made.scale, raters=made.raters.with_columns(town=towns), items=items
         )
         assert (len(ratings.parts()) > 3) is (size == MANY)
-    assert made.trained is not None
-    assert made.answers is not None
-    assert made.predictions is not None
-    return Given(ratings, made.trained, made.answers, made.predictions)
+    return Given(ratings, some(made.trained), some(made.answers), some(made.predictions))
 
 
 BY = ["gender", "town", ("gender", "town")]

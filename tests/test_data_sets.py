@@ -19,7 +19,7 @@ from docs.building import pages
 from plurivox.base.errors import ColumnError, FileError, IdError, InputError, ScoreError, SelectionError
 from plurivox.data.record import Dataset
 from plurivox.data.sets import catalogue
-from support import Write, run_cli
+from support import Write, refused, run_cli, some
 
 ALL = catalogue()
 
@@ -47,8 +47,6 @@ def attribute(frame: pl.DataFrame, key: str, name: str) -> dict[Any, Any]:
 
 
 # The records ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("one", ALL.values(), ids=lambda one: one.name)
 def test_a_record_says_what_it_must(one: Dataset) -> None:
     assert one.licence.strip()
@@ -96,9 +94,8 @@ def test_dices_350(write: Write) -> None:
     assert attribute(found.ratings.raters, "rater", "removed") == {296709543131761: "True", 296708581782793: "False"}
     assert attribute(found.ratings.raters, "rater", "age") == {296709543131761: "gen z", 296708581782793: "gen x+"}
     assert attribute(found.ratings.items, "item", "context") == {173: "A\nB"}
-    assert found.reference is not None
-    assert found.reference.scale.labels == ("No", "Yes")
-    assert scores(found.reference) == {(173, "experts", "Yes")}
+    assert some(found.reference).scale.labels == ("No", "Yes")
+    assert scores(some(found.reference)) == {(173, "experts", "Yes")}
     assert found.licence.startswith("CC BY 4.0")
     assert "Aroyo" in found.citation
     assert found.ratings.intake.source == str(path)
@@ -108,9 +105,8 @@ def test_dices_990(write: Write) -> None:
     row = {**_CHAT, "rater_id": "1", "rater_gender": "Man", "rater_locale": "India", "Q_overall": "No"}
     found = pv.data.load("dices-990", write("d.csv", table(header("dices-990"), row)))
     assert attribute(found.ratings.raters, "rater", "locale") == {1: "India"}
-    assert found.reference is not None
-    assert found.reference.scale.labels == ("Benign", "Debatable", "Moderate", "Extreme")
-    assert scores(found.reference) == {(173, "experts", "Extreme")}
+    assert some(found.reference).scale.labels == ("Benign", "Debatable", "Moderate", "Extreme")
+    assert scores(some(found.reference)) == {(173, "experts", "Extreme")}
 
 
 def test_d3code(write: Write, tmp_path: Path) -> None:
@@ -134,14 +130,8 @@ def test_d3code(write: Write, tmp_path: Path) -> None:
 
 
 def _toxicity(**more: Any) -> dict[str, Any]:
-    return {
-        "toxic_score": 1,
-        "gender": "Female",
-        "age_range": "25 - 34",
-        "is_parent": "No",
-        "is_profane": False,
-        **more,
-    }
+    plain = {"toxic_score": 1, "gender": "Female", "age_range": "25 - 34", "is_parent": "No", "is_profane": False}
+    return {**plain, **more}
 
 
 def test_kumar(write: Write) -> None:
@@ -175,18 +165,9 @@ def test_social_chemistry_in_its_archive_and_out_of_it(tmp_path: Path) -> None:
         archive.writestr("social-chem-101/social-chem-101.v1.0.tsv", text)
     for name in ("social-chem-101.v1.0.tsv", "social-chem-101.zip"):
         found = pv.data.load("social-chemistry-101", tmp_path / name).ratings
-        assert scores(found) == {("rot/1", 7, 4)}
-        assert found.intake.missing_scores == 1
+        assert (scores(found), found.intake.missing_scores) == ({("rot/1", 7, 4)}, 1)
         assert found.where(items={"m": "50"}).n_items == 1
         assert attribute(found.items, "item", "text") == {"rot/1": 'It\'s "bad" to lie.'}
-
-
-def test_convabuse_refuses_a_row_without_one_severity(write: Write) -> None:
-    row = {"annotator_id": "Annotator1", "conv_id": "1", "user": "x", "bot": "CarbonBot"}
-    zero = {f"is_abuse.{point}": "0" for point in range(-3, 2)}
-    text = table(header("convabuse"), {**row, **zero, "is_abuse.-3": "1"}, {**row, **zero})
-    with pytest.raises(ScoreError, match=r"c\.csv, column 'is_abuse\.\*', row 3: 'all 0' is not a point"):
-        pv.data.load("convabuse", write("c.csv", text))
 
 
 def test_amazon(write: Write) -> None:
@@ -225,17 +206,14 @@ def _review(number: int, **more: Any) -> dict[str, Any]:
 def test_cebab(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "CEBaB-v1.1.zip", "w") as archive:
         for at, split in enumerate(("train_exclusive", "train_inclusive", "dev", "test")):
-            archive.writestr(f"CEBaB-v1.1/{split}.json", json.dumps([_review(max(at, 1)), *_empty(split)]))
+            empty = [_review(9, review_workers="")] if split == "test" else []
+            archive.writestr(f"CEBaB-v1.1/{split}.json", json.dumps([_review(max(at, 1)), *empty]))
     found = pv.data.load("cebab", tmp_path / "CEBaB-v1.1.zip").ratings
     assert (found.n_items, len(found)) == (3, 6)  # train_exclusive is not read a second time, and nobody rated one
     assert attribute(found.items, "item", "split") == {
         "000001_000000": "train_inclusive", "000002_000000": "dev", "000003_000000": "test"
     }  # fmt: skip
     assert ("000001_000000", "w120", 2) in scores(found)
-
-
-def _empty(split: str) -> list[dict[str, Any]]:
-    return [_review(9, review_workers="")] if split == "test" else []
 
 
 def _lewidi_2023(**more: Any) -> dict[str, Any]:
@@ -251,13 +229,9 @@ def test_lewidi_2023(write: Write, tmp_path: Path) -> None:
     write("ArMIS_dev.json", json.dumps({"1": _lewidi_2023(split="dev", annotations="1,1,1")}))
     found = pv.data.load("lewidi-2023-armis", tmp_path).ratings
     train, dev = {("train-1", "Ann1", 0), ("train-1", "Ann2", 1)}, {("dev-1", "Ann1", 1)}
-    assert train | dev <= scores(found)
-    assert len(found) == 6
-    assert attribute(found.raters, "rater", "group") == {
-        "Ann1": "Mod_Female",
-        "Ann2": "Lib_Female",
-        "Ann3": "Cons_Male",
-    }
+    assert (train | dev <= scores(found), len(found)) == (True, 6)
+    groups = {"Ann1": "Mod_Female", "Ann2": "Lib_Female", "Ann3": "Cons_Male"}
+    assert attribute(found.raters, "rater", "group") == groups
     write("ArMIS_dev.json", json.dumps({"1": _lewidi_2023(annotations="1,1")}))
     with pytest.raises(FileError, match="has 3 annotators but 2 annotations"):
         pv.data.load("lewidi-2023-armis", tmp_path)
@@ -288,28 +262,37 @@ def test_multipref(write: Write) -> None:
     found = pv.data.load("multipref", write("MultiPref-Train.jsonl", json.dumps(row)))
     assert scores(found.ratings) == {("c1", "W1", "A-is-clearly-better"), ("c1", "W2", "Tie")}
     assert found.ratings.scores.tolist() == [4, 2]
-    assert found.reference is not None
-    assert scores(found.reference) == {("c1", "E1", "B-is-slightly-better")}
+    assert scores(some(found.reference)) == {("c1", "E1", "B-is-slightly-better")}
     assert attribute(found.ratings.items, "item", "completion_b") == {"c1": "y"}
 
 
 # What is wrong with a file --------------------------------------------------------------------------------------------
+_RATED = {"annotator_id": "Annotator1", "conv_id": "1", "user": "x", "bot": "CarbonBot"}
+_ZERO = {f"is_abuse.{point}": "0" for point in range(-3, 2)}
 
 
-def test_another_format_is_one_error(write: Write, tmp_path: Path) -> None:
-    with pytest.raises(ColumnError, match=r"dices-350 needs Q_overall, which is missing; it has item_id, rater_id"):
-        pv.data.load("dices-350", write("a.csv", "item_id,rater_id\n1,2\n"))
-    path = write("b.csv", "item_id,rater_id,Q_overall\n1,2,Perhaps\n")
-    with pytest.raises(ScoreError, match=r"b\.csv, column 'Q_overall', row 2.*'Perhaps'"):
-        pv.data.load("dices-350", path)
-    with pytest.raises(FileError, match="the JSON is damaged or cut off"):
-        pv.data.load("lewidi-2025-mp", write("MP_dev.json", '{"5": {"text'))
-    with pytest.raises(InputError, match=r"MP_dev\.json: annotations lists labels of each item, and nothing says who"):
-        pv.data.load("lewidi-2025-mp", write("MP_dev.json", '{"5": {"text": "a", "annotations": [1]}}'))
-    with pytest.raises(FileError, match=r"the archive is damaged|which is missing"):
-        pv.data.load("cebab", write("CEBaB-v1.1.zip", b"PK\x03\x04" + bytes(100)))
-    with pytest.raises(FileError, match="there is no such file or folder"):
-        pv.data.load("cebab", tmp_path / "nothing")
+@pytest.mark.parametrize(
+    ("name", "file", "content", "error", "told"),
+    [
+        ("dices-350", "a.csv", "item_id,rater_id\n1,2\n", ColumnError,
+         r"dices-350 needs Q_overall, which is missing; it has item_id, rater_id"),
+        ("dices-350", "b.csv", "item_id,rater_id,Q_overall\n1,2,Perhaps\n", ScoreError,
+         r"b\.csv, column 'Q_overall', row 2.*'Perhaps'"),
+        ("lewidi-2025-mp", "MP_dev.json", '{"5": {"text', FileError, "the JSON is damaged or cut off"),
+        ("lewidi-2025-mp", "MP_dev.json", '{"5": {"text": "a", "annotations": [1]}}', InputError,
+         r"MP_dev\.json: annotations lists labels of each item, and nothing says who"),
+        ("cebab", "CEBaB-v1.1.zip", b"PK\x03\x04" + bytes(100), FileError,
+         r"the archive is damaged|which is missing"),
+        ("cebab", "", "", FileError, "there is no such file or folder"),
+        ("convabuse", "c.csv", table(header("convabuse"), {**_RATED, **_ZERO, "is_abuse.-3": "1"}, {**_RATED, **_ZERO}),
+         ScoreError, r"c\.csv, column 'is_abuse\.\*', row 3: 'all 0' is not a point"),
+    ],
+)  # fmt: skip
+def test_another_format_is_one_error(
+    write: Write, tmp_path: Path, name: str, file: str, content: str | bytes, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        pv.data.load(name, write(file, content) if file else tmp_path / "nothing")
 
 
 def test_an_archive_that_unpacks_to_far_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,16 +303,6 @@ def test_an_archive_that_unpacks_to_far_too_much_is_refused(tmp_path: Path, monk
     assert path.stat().st_size < 10_000
     with pytest.raises(FileError, match="it unpacks to more than 1 MiB"):
         pv.data.load("social-chemistry-101", path)
-
-
-def test_a_data_set_of_which_no_file_is_known_cannot_be_checked(write: Write) -> None:
-    path = write("dive.csv", "item,rater,score\n1,a,0\n")
-    done = run_cli("data", "check", path, "--as", "dive")
-    assert (done.code, done.out) == (1, "")
-    assert done.words == (
-        f"error: {path}: dive has no loader: neither a file nor a description of its columns was found. Read it with "
-        "read_ratings, naming its columns."
-    )
 
 
 def test_check_tells_what_differs(write: Write) -> None:
@@ -345,29 +318,25 @@ def test_check_tells_what_differs(write: Write) -> None:
     assert not found.fits
     assert "there is no column conv_id, prev_agent" in found.wrong[0]
     done = run_cli("data", "check", write("y.csv", text), "--as", "convabuse")
-    assert done.code == 1
-    assert "is not convabuse" in done.out
+    assert (done.code, "is not convabuse" in done.out) == (1, True)
     done = run_cli("data", "check", write("raw_data.csv", "a\n1\n"), "--json")  # what it is to be goes by the name
     assert (done.code, json.loads(done.out)["name"]) == (1, "popquorn-offensiveness")
-    done = run_cli("data", "check", write("z.csv", "a,b\n1,2\n"))
-    assert "do not match any data set that plurivox knows" in done.err
+    path = write("z.csv", "a,b\n1,2\n")
+    assert "do not match any data set that plurivox knows" in refused("data", "check", path)
+    told = refused("data", "check", path, "--as", "dive")
+    assert told.startswith(f"error: {path}: dive has no loader: neither a file nor a description of its columns was")
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["list", "cebab"], "list takes no name"),
-        (["info"], "info needs the name of a data set"),
-        (["check"], "check needs a file"),
-        (["info", "cebab", "--from", "x"], "info takes no --from"),
-        (["check", "x", "--accept-licence"], "check takes no --accept-licence"),
-        (["get", "cebab", "--as", "cebab"], "get takes no --as"),
+        ("list cebab", "list takes no name"), ("info", "info needs the name of a data set"),
+        ("check", "check needs a file"), ("info cebab --from x", "info takes no --from"),
+        ("check x --accept-licence", "check takes no --accept-licence"), ("get cebab --as cebab", "get takes no --as"),
     ],
-)
-def test_options_that_would_be_ignored_are_refused(arguments: list[str], problem: str) -> None:
-    done = run_cli("data", *arguments)
-    assert done.code == 2
-    assert problem in done.words
+)  # fmt: skip
+def test_options_that_would_be_ignored_are_refused(arguments: str, problem: str) -> None:
+    assert problem in refused("data", *arguments.split(), code=2)
 
 
 def test_info_tells_licence_citation_and_what_the_loader_saw() -> None:
@@ -381,8 +350,6 @@ def test_info_tells_licence_citation_and_what_the_loader_saw() -> None:
 
 
 # Copies of the originals ----------------------------------------------------------------------------------------------
-
-
 def test_dices_350_copy_in_the_originals_columns(real_data: Path, tmp_path: Path) -> None:
     folder = real_data / "dices350"
     ratings, raters, items = (
@@ -398,8 +365,7 @@ def test_dices_350_copy_in_the_originals_columns(real_data: Path, tmp_path: Path
     told = {str(who): value for who, value in attribute(found.ratings.raters, "rater", "removed").items()}
     assert told == attribute(raters, "rater_id", "removed")
     assert found.ratings.where(raters={"removed": "False"}).n_raters == 104
-    assert found.reference is not None
-    assert found.reference.counts().sum(axis=0).tolist() == [175, 175]
+    assert some(found.reference).counts().sum(axis=0).tolist() == [175, 175]
     # A rater of an item whose gold label is Yes says more often that it is unsafe: that is what Yes means.
     yes = whole.group_by("safety_gold").agg((pl.col("Q_overall") == "Yes").mean()).sort("safety_gold")["Q_overall"]
     assert yes[1] > yes[0] + 0.1
@@ -411,8 +377,7 @@ def test_convabuse_original(real_data: Path) -> None:
     found = pv.data.load("convabuse", path).ratings
     frame = pl.read_csv(path, infer_schema=False).unique(["conv_id", "user", "annotator_id"], keep="first")
     totals = [frame.filter(pl.col(f"is_abuse.{point}") == "1").height for point in range(-3, 2)]
-    assert found.counts().sum(axis=0).tolist() == totals
-    assert len(found) == frame.height
+    assert (found.counts().sum(axis=0).tolist(), len(found)) == (totals, frame.height)
     assert found.scale.labels == (-3, -2, -1, 0, 1)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import plurivox as pv
 from claims.rates import Rate, studies
-from plurivox.base.errors import InputError, PlurivoxError, SelectionError
+from plurivox.base.errors import PlurivoxError, SelectionError
 from plurivox.lenses.estimate.measuring import BEST, MEAN_OF_JUDGES, TOGETHER
 from plurivox.statistics.ppi import prediction_powered
 from support import Write
@@ -56,8 +56,6 @@ def rated(*rows: tuple[Any, ...], scale: Any = "0:4") -> pv.Ratings:
 
 
 # Values --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("of", "numbers"),
     [
@@ -164,14 +162,11 @@ def test_counts_per_point_have_intervals_over_items(write: Write) -> None:
 
 
 # Judges --------------------------------------------------------------------------------------------------------------
-
-
 def test_several_judges_are_weighed_together(found: pv.Estimate, study: pv.Simulation) -> None:
     assert study.answers is not None
-    numbers: dict[str, float] = dict(zip("01234", range(5), strict=True))
-    human = item_means(study.ratings_frame, numbers)
+    human = item_means(study.ratings_frame, dict(zip("01234", range(5), strict=True)))
     columns = []
-    for name in answers_models(study):
+    for name in sorted(study.answers["model"].unique()):
         own = study.answers.filter(model=name)
         known = {row["item"]: float(row["answer"]) if row["state"] == "answered" else None
                  for row in own.iter_rows(named=True)}  # fmt: skip
@@ -186,11 +181,6 @@ def test_several_judges_are_weighed_together(found: pv.Estimate, study: pv.Simul
     assert found.judges().filter(of="mean")["weight"].to_list() == pytest.approx(expected.weights.tolist())
     averaged = prediction_powered(y, f.mean(axis=1), more.mean(axis=1))
     assert found.value(MEAN_OF_JUDGES) == pytest.approx(averaged.value)
-
-
-def answers_models(study: pv.Simulation) -> list[str]:
-    assert study.answers is not None
-    return sorted(study.answers["model"].unique())
 
 
 def test_the_best_judge_is_said_to_be_selected(found: pv.Estimate) -> None:
@@ -228,8 +218,6 @@ def test_judges_that_copy_each_other_are_like_one() -> None:
 
 
 # Shape ---------------------------------------------------------------------------------------------------------------
-
-
 def test_small_groups_are_withheld(study: pv.Simulation, answers: pv.Answers) -> None:
     sizes = dict(study.raters.group_by("ethnicity").len().iter_rows())
     least = sorted(sizes.values())[1]
@@ -280,51 +268,38 @@ def test_what_is_undefined_says_why(points: dict[str, int], notes: dict[str, str
     assert ("No model answered any unrated item" in found.findings()[0]) == ("d" not in points)
 
 
-def test_one_rater_tells_nothing_of_others() -> None:
-    ratings = rated(*((item, 1, item % 5) for item in range(10)))
+def test_one_rater_and_items_rated_alike_have_no_interval() -> None:
     given = asked({str(item): item % 5 for item in range(20)})
-    row = pv.estimate(ratings, given).row("m")
-    assert (row.ci_low, row.note) == (None, "one rater says nothing about others")
-    assert pv.estimate(ratings, given, resample="items").row("m").ci_low is not None
-
-
-def test_items_that_all_are_rated_alike_have_no_interval() -> None:
-    ratings = rated(*((item, rater, 2) for item in range(6) for rater in range(3)))
-    row = pv.estimate(ratings, asked({str(item): item % 5 for item in range(12)})).row("m")
-    assert (row.value, row.ci_low) == (2.0, None)
-    assert "the same value" in row.note
+    one = rated(*((item, 1, item % 5) for item in range(10)))
+    alike = rated(*((item, rater, 2) for item in range(6) for rater in range(3)))
+    for ratings, told in ((one, "one rater says nothing about others"), (alike, "the same value")):
+        row = pv.estimate(ratings, given).row("m")
+        assert (row.ci_low, told in row.note) == (None, True)
+    assert pv.estimate(alike, given).value("m") == 2.0
+    assert pv.estimate(one, given, resample="items").row("m").ci_low is not None
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"),
+    ("options", "points", "problem"),
     [
-        ({"threshold": 0}, "the lowest point"),
-        ({"threshold": 9}, "not a point of the scale"),
-        ({"width": 0.0}, "width is 0"),
-        ({"width": -1.0}, "width is -1"),
-        ({"what": "median"}, "what is 'median'"),
-        ({"subset": "colour"}, "items have no attribute 'colour'"),
-        ({"resample": "raters"}, "resample is 'raters'"),
-        ({"unanswered": "guess"}, "unanswered is 'guess'"),
+        ({"threshold": 0}, {}, "the lowest point"), ({"threshold": 9}, {}, "not a point of the scale"),
+        ({"width": 0.0}, {}, "width is 0"), ({"width": -1.0}, {}, "width is -1"),
+        ({"what": "median"}, {}, "what is 'median'"), ({"subset": "colour"}, {}, "items have no attribute 'colour'"),
+        ({"resample": "raters"}, {}, "resample is 'raters'"), ({"unanswered": "guess"}, {}, "unanswered is 'guess'"),
+        ({}, {"x": 0, "y": 1}, "no item with an answer is rated"),
+        ({}, {"a": None, "b": None}, "no rated item has an answer on the scale: 2 refused"),
     ],
-)
-def test_wrong_settings_are_named(options: dict[str, Any], problem: str) -> None:
+)  # fmt: skip
+def test_wrong_settings_and_answers_are_named(
+    options: dict[str, Any], points: dict[str, int | None], problem: str
+) -> None:
     with pytest.raises(PlurivoxError, match=problem):
-        pv.estimate(rated(*FOUR), asked({"a": 0, "b": 1, "d": 2}), **options)
-
-
-def test_answers_without_any_rated_item_are_refused() -> None:
-    with pytest.raises(InputError, match="no item with an answer is rated"):
-        pv.estimate(rated(*FOUR), asked({"x": 0, "y": 1}))
-    with pytest.raises(InputError, match="no rated item has an answer on the scale: 2 refused"):
-        pv.estimate(rated(*FOUR), asked({"a": None, "b": None}))
+        pv.estimate(rated(*FOUR), asked(points or {"a": 0, "b": 1, "d": 2}), **options)
     with pytest.raises(SelectionError, match="there is no such value"):
         pv.estimate(rated(*FOUR), asked({"a": 1, "b": 2, "d": 2})).row("nobody")
 
 
 # The population ------------------------------------------------------------------------------------------------------
-
-
 def selected_study(seed: int, *, by_severity: bool) -> tuple[pv.Ratings, pv.Answers]:
     """Return a study in which people rated a random part of the items, or the most severe ones."""
     made = pv.simulate(n_items=300, n_raters=20, ratings_per_item=4, seed=seed)
@@ -374,8 +349,6 @@ def test_the_test_of_shares_against_scipy() -> None:
 
 
 # Simulations ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.claims
 def test_random_parts_are_seldom_said_to_differ() -> None:
     """60 studies notice a rate of 15 % instead of 5 % (at most 8 of them are called different)."""

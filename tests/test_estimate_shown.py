@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,11 @@ import pytest
 import plurivox as pv
 from plurivox import plots
 from plurivox.lenses.estimate.measuring import TOGETHER
-from plurivox.report.build import make_report
+from plurivox.report.build import brief_of, make_report
 from plurivox.report.sections import estimate as section
-from support import only_sections, run_cli
+from plurivox.report.settings import ReportSettings
+from plurivox.study import Study
+from support import only_sections, ran, refused, run_cli
 
 pytest.importorskip("vl_convert", reason="charts need plurivox[report]")
 
@@ -50,8 +51,6 @@ def words(chart: Any) -> str:
 
 
 # The chart -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("width", [340, 680, 950])
 def test_the_forest_has_every_part_group_and_judge(found: pv.Estimate, width: int) -> None:
     with plots.sized(width):
@@ -87,14 +86,15 @@ def test_what_cannot_be_estimated_is_said() -> None:
 
 
 # The report ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("undrawn")
 def test_the_report_has_a_section_where_models_answered_more(
     ratings: pv.Ratings, answers: pv.Answers, found: pv.Estimate
 ) -> None:
     with only_sections("study", "estimate"):
         made = make_report(ratings, ["age"], answers=answers, items_by="violation", threshold=3, permutations=19)
+        rated = pv.simulate(n_items=30, n_raters=12, seed=1)
+        without = make_report(rated.ratings, answers=rated.answers, permutations=0)
+    assert "estimate" not in {one.id for one in without.sections}
     own = next(one for one in made.sections if one.id == "estimate")
     assert section.found_in(made.brief).to_frame().equals(found.to_frame())
     texts = [one.text for one in own.findings]
@@ -103,53 +103,27 @@ def test_the_report_has_a_section_where_models_answered_more(
     assert {"estimate-accounts", "estimate-table", "estimate-judges", "estimate-errors", "estimate-population"} <= {
         getattr(block, "id", "") for block in own.more
     }
-    page = made.html()
-    assert "What people think of all items" in page
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_report_without_further_items_has_none(answers: pv.Answers) -> None:
-    rated = pv.simulate(n_items=30, n_raters=12, seed=1)
-    made = make_report(rated.ratings, answers=rated.answers, permutations=0)
-    assert "estimate" not in {one.id for one in made.sections}
-
-
-def test_a_threshold_of_the_reference_alone_is_not_one_of_the_ratings(folder: Path, ratings: pv.Ratings) -> None:
-    from plurivox.report.build import brief_of
-    from plurivox.report.settings import ReportSettings
-    from plurivox.study import Study
-
-    brief = brief_of(Study(ratings), ReportSettings(threshold="unsafe"))
-    assert section._threshold(brief) is None
+    assert "What people think of all items" in made.html()
+    # a threshold of the reference alone is not one of the ratings
+    assert section._threshold(brief_of(Study(ratings), ReportSettings(threshold="unsafe"))) is None
 
 
 # The command ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_command_gives_what_the_function_gives(folder: Path, found: pv.Estimate) -> None:
     arguments = ("estimate", folder / "ratings.csv", folder / "answers.csv", "--by", "age", "--subset", "violation",
                  "--threshold", 3)  # fmt: skip
-    made = pv.Estimate.from_json(run_cli(*arguments, "--json").out)
-    assert made.to_frame().equals(found.to_frame())
-    frame = pl.read_csv(io.StringIO(run_cli(*arguments, "--csv").out))
-    assert frame.height == found.to_frame().height
-    for name in ("accounts", "judges", "errors", "population"):
-        table = run_cli(*arguments, "--csv", "--table", name)
-        assert pl.read_csv(io.StringIO(table.out)).height == getattr(found, name)().height
-    text = run_cli(*arguments).out
-    assert "share of 3 or higher, % over all items" in text
-    assert "model-a is worth about" in text
+    assert pv.Estimate.from_json(ran(*arguments, "--json").out).to_frame().equals(found.to_frame())
+    assert ran(*arguments, "--csv").frame().height == found.to_frame().height
+    accounts = ran(*arguments, "--csv", "--table", "accounts").frame()
+    assert accounts.height == found.accounts().height
 
 
 def test_the_command_draws_and_refuses(folder: Path, tmp_path: Path) -> None:
-    files = (folder / "ratings.csv", folder / "answers.csv")
-    drawn = run_cli("estimate", *files, "--chart", tmp_path / "e.svg")
-    assert drawn.code == 0
+    asked = ("estimate", folder / "ratings.csv", folder / "answers.csv")
+    ran(*asked, "--chart", tmp_path / "e.svg")
     assert "humans alone" in (tmp_path / "e.svg").read_text(encoding="utf-8")
-    wrong = run_cli("estimate", *files, "--what", "median")
-    assert wrong.code != 0
-    assert "Choose from mean, shares and at_least" in wrong.err
-    assert run_cli("estimate", *files, "--width", -1).code != 0
+    assert "Choose from mean, shares and at_least" in refused(*asked, "--what", "median", code=None)
+    refused(*asked, "--width", -1, code=None)
 
 
 def test_items_that_nobody_rated_are_sorted_by_the_table_of_items(folder: Path, tmp_path: Path) -> None:
@@ -163,19 +137,12 @@ def test_items_that_nobody_rated_are_sorted_by_the_table_of_items(folder: Path, 
     )  # fmt: skip
     assert done.code == 0, done.err
     found = pv.Estimate.from_json(done.out)
-    assert found.settings["subsets"] == ["0", "1", "2"]
-    assert found.settings["n_unsorted"] == 1
+    assert (found.settings["subsets"], found.settings["n_unsorted"]) == (["0", "1", "2"], 1)
     assert sum(found.accounts().filter(pl.col("subset") != "all", model="model-a")["n_further"]) == 149
 
 
 def test_a_width_that_takes_every_item_is_not_laid_to_the_model(ratings: pv.Ratings, answers: pv.Answers) -> None:
-    needed = [
-        next(
-            text
-            for text in pv.estimate(ratings, answers, width=width).findings()
-            if "interval" in text and "needs" in text
-        )
-        for width in (0.02, 0.8)
-    ]
+    found = [pv.estimate(ratings, answers, width=width).findings() for width in (0.02, 0.8)]
+    needed = [next(text for text in one if "interval" in text and "needs" in text) for one in found]
     assert "since people would then rate every item that was answered" in needed[0]
     assert "every item" not in needed[1]

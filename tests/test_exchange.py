@@ -21,6 +21,7 @@ from plurivox.engine.pool import Running
 from plurivox.infer import exchange
 from plurivox.infer.exchange import Entanglement, Exchange, blocks_of, entanglement
 from plurivox.infer.grouping import Grouping
+from support import some
 
 Items = frozenset[int]
 
@@ -61,8 +62,6 @@ def linked_slowly(clusters: Clusters) -> set[Clusters]:
 
 
 # Blocks --------------------------------------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 10_000))
 @settings(max_examples=60)
 def test_blocks_against_slow_complete_linkage(seed: int) -> None:
@@ -76,50 +75,40 @@ def test_blocks_against_slow_complete_linkage(seed: int) -> None:
             sets += [frozenset(set(base.tolist()) - set(skipped.tolist()))] * 2
     sets = [sets[k] for k in rng.permutation(len(sets)).tolist()]
     found = blocks_of(seen(sets))
-    assert found is not None
     for batch in range(3):
         own = [rater for rater, items in enumerate(sets) if min(items) // 40 == batch]
-        blocks = frozenset(frozenset(sets[own[k]] for k in block) for block in parted(found[own]))
+        blocks = frozenset(frozenset(sets[own[k]] for k in block) for block in parted(some(found)[own]))
         assert blocks in linked_slowly(frozenset(frozenset([sets[rater]]) for rater in own))
 
 
-def test_identical_sets_are_together_and_blocks_are_numbered_by_their_first_rater() -> None:
-    sets = [range(10, 20), range(10), range(10, 20), range(10), range(10)]
+ONE = set(range(19))
+
+
+@pytest.mark.parametrize(
+    ("sets", "blocks"),
+    [
+        # identical sets are together, and blocks are numbered by their first rater
+        ([range(10, 20), range(10), range(10, 20), range(10), range(10)], [0, 1, 0, 1, 1]),
+        ([ONE, ONE, set(range(1, 20)), set(range(1, 20))], [0, 0, 0, 0]),  # 19 that share 18: Jaccard 18/20 = .9
+        ([ONE, ONE, set(range(2, 21)), set(range(2, 21))], [0, 0, 1, 1]),  # 19 that share 17: 17/21
+        # each shares .9 with its neighbour, the ends less: single linkage would take all three
+        ([ONE, set(range(1, 20)), set(range(2, 21)), set(range(2, 21))], [0, 0, 1, 1]),
+    ],
+)
+def test_sets_alike_by_nine_tenths_join_and_chains_do_not(sets: list[set[int]], blocks: list[int]) -> None:
     found = blocks_of(seen(sets))
-    assert found is not None
-    assert found.tolist() == [0, 1, 0, 1, 1]
+    assert some(found).tolist() == blocks
 
 
-@pytest.mark.parametrize(("shared", "together"), [(18, True), (17, False)])
-def test_sets_alike_by_nine_tenths_join(shared: int, together: bool) -> None:
-    """Sets of 19 that share 18 have Jaccard 18/20 = .9; sets of 19 that share 17 have 17/21."""
-    one, other = set(range(19)), set(range(19 - shared, 38 - shared))
-    assert (len(one & other) / len(one | other) >= 0.9) == together
-    found = blocks_of(seen([one, one, other, other]))
-    assert found is not None
-    assert found.tolist() == ([0, 0, 0, 0] if together else [0, 0, 1, 1])
-
-
-def test_a_chain_does_not_join_its_ends() -> None:
-    """Each shares .9 with its neighbour, the ends less: single linkage would take all three."""
-    sets = [set(range(k, k + 19)) for k in (0, 1, 2)]
-    found = blocks_of(seen([sets[0], sets[1], sets[2], sets[2]]))
-    assert found is not None
-    assert found.tolist() == [0, 0, 1, 1]
-
-
-@pytest.mark.parametrize(("alone", "kind"), [(1, "blocks"), (2, "all")])
+@pytest.mark.parametrize(("alone", "kind"), [(0, "blocks"), (1, "blocks"), (2, "all")])
 def test_nine_tenths_of_the_raters_must_be_in_blocks(alone: int, kind: str) -> None:
-    """Of ten raters one on their own is 10 %, two are 20 %."""
+    """Of ten raters one on their own is 10 %, two are 20 %; a fully crossed study is one block without strata."""
     sets: list[range] = [range(5)] * (10 - alone) + [range(10 * k, 10 * k + 5) for k in range(1, alone + 1)]
     found = Exchange.of(seen(sets))
     assert (found.kind, found.n_blocks, found.n_fixed) == (kind, 1, alone if kind == "blocks" else 0)
-    assert (found.strata is None) == (kind == "all")
-
-
-def test_a_fully_crossed_study_is_one_block_without_strata() -> None:
-    found = Exchange.of(seen([range(6)] * 5))
-    assert (found.kind, found.strata, found.n_blocks, found.n_fixed) == ("blocks", None, 1, 0)
+    assert (found.strata is None) == (alone != 1)
+    asked = Exchange.of(seen(sets), None)
+    assert (asked.kind, asked.strata) == ("all", None)
 
 
 def test_blocks_are_not_looked_for_among_too_many_sets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,45 +121,28 @@ def test_blocks_are_not_looked_for_among_too_many_sets(monkeypatch: pytest.Monke
     assert Exchange.of(ratings).kind == "all"
 
 
-def test_raters_without_ratings_are_in_no_block() -> None:
+def test_raters_without_ratings_are_in_no_block_and_totals_have_none(tmp_path: Path) -> None:
     rows = [(0, "a", 0), (0, "b", 1), (1, "a", 1), (1, "b", 1), (1, "c", None)]
     frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 1))
     found = blocks_of(ratings)
-    assert found is not None
-    assert found.tolist() == [0, 0, -1]
+    assert some(found).tolist() == [0, 0, -1]
     assert Exchange.of(ratings).as_dict() == {"kind": "blocks", "blocks": 1, "raters_fixed": 0, "within": []}
-
-
-def test_totals_have_nobody_to_exchange(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("item,0,1\nx,2,3\n")
     totals = pv.read_ratings(tmp_path / "t.csv", layout="totals")
-    for within in (None, ("auto",)):
-        assert Exchange.of(totals, within).kind == "all"
+    assert [Exchange.of(totals, within).kind for within in (None, ("auto",))] == ["all", "all"]
 
 
 # Given attributes ----------------------------------------------------------------------------------------------------
-
-
-def test_given_attributes_are_strata() -> None:
+def test_given_attributes_are_strata_and_finer_ones_share_both_codes() -> None:
     ratings = seen([range(4)] * 6, wave=["p", "p", "q", "q", "q", "r"], site=["u", "u", "u", "v", "v", "v"])
     found = Exchange.of(ratings, ("wave",))
     assert (found.kind, found.n_blocks, found.n_fixed, found.within) == ("within", 2, 1, ("wave",))
-    assert found.strata is not None
-    assert parted(found.strata) == [[0, 1], [2, 3, 4], [5]]
+    assert parted(some(found.strata)) == [[0, 1], [2, 3, 4], [5]]
     crossed = Exchange.of(ratings, ("wave", "site"))
-    assert crossed.strata is not None
-    assert parted(crossed.strata) == [[0, 1], [2], [3, 4], [5]]
+    assert parted(some(crossed.strata)) == [[0, 1], [2], [3, 4], [5]]
     assert (crossed.n_blocks, crossed.n_fixed) == (2, 2)
     assert crossed.as_dict() == {"kind": "within", "blocks": 2, "raters_fixed": 2, "within": ["wave", "site"]}
-
-
-def test_none_shuffles_all_even_where_there_are_blocks() -> None:
-    found = Exchange.of(seen([range(5), range(5), range(5, 10), range(5, 10)]), None)
-    assert (found.kind, found.strata) == ("all", None)
-
-
-def test_finer_strata_share_both_codes() -> None:
     codes = np.array([0, 1, 0, 1, 0], np.int32)
     blocks = Exchange("blocks", np.array([0, 0, 1, 1, 1], np.int32), 2, 0)
     assert parted(blocks.finer(codes)) == [[0], [1], [2, 4], [3]]
@@ -178,8 +150,6 @@ def test_finer_strata_share_both_codes() -> None:
 
 
 # Groups that can be exchanged ----------------------------------------------------------------------------------------
-
-
 def test_groups_that_share_no_stratum_cannot_be_exchanged() -> None:
     ratings = seen([range(4)] * 8)
     codes = np.array([0, 1, 0, 2, 2, 3, -1, 3], np.int32)
@@ -194,8 +164,6 @@ def test_groups_that_share_no_stratum_cannot_be_exchanged() -> None:
 
 
 # Joint shuffles ------------------------------------------------------------------------------------------------------
-
-
 def test_axes_with_the_same_raters_share_their_shuffles() -> None:
     """A second axis that is a function of the first stays that function of it in every draw."""
     ratings = seen([range(3)] * 12)
@@ -238,8 +206,6 @@ def test_shuffles_of_some_raters_are_uniform() -> None:
 
 
 # The design check ----------------------------------------------------------------------------------------------------
-
-
 def sparse(seed: int, *, drift: float = 0.0, more: float = 0.0) -> pv.Ratings:
     """Return a study in which group "a" may see other items, or more of them."""
     rng = np.random.default_rng(seed)

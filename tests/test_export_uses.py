@@ -24,7 +24,7 @@ from plurivox.domain.raw import MEMBER, RawTable
 from plurivox.read.formats import ratings_of
 from plurivox.read.formats.unfolding import as_json
 from plurivox.read.settings import ReadSettings
-from support import Write, run_cli
+from support import Write, ran, run_cli, some
 from test_formats import damaged
 
 POINTS = range(1, 6)
@@ -35,13 +35,6 @@ def told(answers: pv.Answers) -> list[tuple[str, str, object]]:
     labels = [None if point < 0 else answers.scale.labels[point] for point in answers.point.tolist()]
     items = answers.items.gather(answers.item).to_list()
     return sorted(zip(items, (answers.voices[at].model for at in answers.voice), labels, strict=True))
-
-
-def test_predictions_of_label_studio_are_answers_of_models(write: Write) -> None:
-    path = write("tasks.json", label_studio.PREDICTIONS)
-    assert told(pv.read_answers(path, POINTS)) == [("173", "m0", 3), ("174", "m0", 1)]
-    ratings = pv.read_ratings(path, item="id", scale=POINTS)
-    assert told(pv.read_answers(path, POINTS, like=ratings)) == [("1", "m0", 3), ("2", "m0", 1)]
 
 
 def test_the_question_that_models_answered_is_that_of_the_ratings_or_the_one_named(write: Write) -> None:
@@ -57,38 +50,52 @@ def test_the_question_that_models_answered_is_that_of_the_ratings_or_the_one_nam
     assert told(pv.read_answers(path, POINTS, like=like)) == [("173", "m0", 5)]
 
 
-@pytest.mark.parametrize("name", ["sugg.jsonl", "sugg.json", "sugg.csv", "sugg.parquet"])
-def test_suggestions_of_argilla_are_answers_of_models(name: str, write: Write) -> None:
-    content: dict[str, str | bytes] = {
-        "jsonl": argilla.SUGGESTIONS, "json": json.dumps(argilla.DRAFTS), "csv": argilla.table(argilla.DRAFTS),
-        "parquet": argilla.parquet(argilla.DRAFTS),
-    }  # fmt: skip
-    path = write(name, content[name.rpartition(".")[2]])
-    assert told(pv.read_answers(path, POINTS)) == [("173", "m0", 3), ("175", "m0", 2)]
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("tasks.json", label_studio.PREDICTIONS, [("173", "m0", 3), ("174", "m0", 1)]),
+        ("sugg.jsonl", argilla.SUGGESTIONS, [("173", "m0", 3), ("175", "m0", 2)]),
+        ("sugg.json", json.dumps(argilla.DRAFTS), [("173", "m0", 3), ("175", "m0", 2)]),
+        ("sugg.csv", argilla.table(argilla.DRAFTS), [("173", "m0", 3), ("175", "m0", 2)]),
+        ("sugg.parquet", argilla.parquet(argilla.DRAFTS), [("173", "m0", 3), ("175", "m0", 2)]),
+        ("nested.json", json.dumps(argilla.NESTED), [("173", "m0", 3), ("174", "m1", 1)]),
+    ],
+    ids=lambda one: one if isinstance(one, str) and len(one) < 20 else "",
+)
+def test_predictions_and_suggestions_are_answers_of_models(
+    name: str, content: str | bytes, expected: list[tuple[str, str, int]], write: Write
+) -> None:
+    path = write(name, content)
+    assert told(pv.read_answers(path, POINTS)) == expected
+    if name == "tasks.json":
+        ratings = pv.read_ratings(path, item="id", scale=POINTS)
+        assert told(pv.read_answers(path, POINTS, like=ratings)) == [("1", "m0", 3), ("2", "m0", 1)]
+        done = ran("align", path, path, "--scale", "1:5")  # models and people of one file
+        assert "2 answers of m0" in done.words
+        assert "predictions (3)" in done.words
+        ran("describe", path, "--write-config")
+        again = ran("describe", path)  # by what the written config says
+        assert "as " in again.err
+        assert "plurivox.toml says" in again.words
+        items = write("items.csv", "item,text\n173,mine\n174,too\n")  # comes before what an export offers
+        assert pv.read_ratings(path, items=items).items["text"].to_list() == ["mine", "too"]
 
 
-def test_suggestions_in_nested_records_of_argilla_are_answers_of_models(write: Write) -> None:
-    path = write("nested.json", json.dumps(argilla.NESTED))
-    assert told(pv.read_answers(path, POINTS)) == [("173", "m0", 3), ("174", "m1", 1)]
-
-
-def test_the_program_compares_models_and_people_of_one_file(write: Write) -> None:
-    path = write("tasks.json", label_studio.PREDICTIONS)
-    done = run_cli("align", path, path, "--scale", "1:5")
-    assert done.code == 0, done.err
-    assert "2 answers of m0" in done.words
-    assert "predictions (3)" in done.words
-
-
-def test_forms_without_predictions_say_so(write: Write) -> None:
-    case = next(case for case in label_studio.CASES if case.name == "min.json")
-    with pytest.raises(InputError, match=r"min\.json: it contains no predictions\. Export JSON"):
-        pv.read_answers(write("min.json", str(case.content)), POINTS)
-
-
-def test_a_json_object_is_still_a_log_of_inspect(write: Write) -> None:
-    with pytest.raises(InputError, match="log"):
-        pv.read_answers(write("log.json", '{"samples": []}'), POINTS)
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("min.json", str(next(case for case in label_studio.CASES if case.name == "min.json").content),
+         r"min\.json: it contains no predictions\. Export JSON"),
+        ("log.json", '{"samples": []}', "log"),  # a JSON object is still a log of Inspect
+    ],
+    ids=["min", "log"],
+)  # fmt: skip
+def test_forms_without_predictions_say_so(name: str, content: str, error: str, write: Write) -> None:
+    with pytest.raises(InputError, match=error):
+        pv.read_answers(write(name, content), POINTS)
+    path = write("r.csv", "data,annotations,rater\na,1,x\na,2,y\nb,1,x\n")  # has only names of such columns
+    ratings = pv.read_ratings(path, item="data", score="annotations")
+    assert (len(ratings), ratings.intake.platform) == (3, "")
 
 
 @settings(max_examples=60)
@@ -131,21 +138,6 @@ def test_times_and_seconds_of_an_export_are_read_again(write: Write) -> None:
     assert ratings.intake.time_unit == "days"
 
 
-def test_what_a_written_config_says_reads_an_export_again(tmp_path: Path) -> None:
-    path = tmp_path / "tasks.json"
-    path.write_text(label_studio.PREDICTIONS)
-    assert run_cli("describe", path, "--write-config").code == 0
-    done = run_cli("describe", path)
-    assert done.code == 0, done.err
-    assert "as " in done.err and "plurivox.toml says" in done.words  # noqa: PT018
-
-
-def test_attributes_that_an_export_offers_give_way_to_those_of_a_table(write: Write) -> None:
-    path = write("tasks.json", label_studio.PREDICTIONS)
-    items = write("items.csv", "item,text\n173,mine\n174,too\n")
-    assert pv.read_ratings(path, items=items).items["text"].to_list() == ["mine", "too"]
-
-
 def test_a_table_with_the_dates_of_annotations_is_read_as_an_export(tmp_path: Path) -> None:
     days = [dt.datetime(2022, 1, day, tzinfo=dt.UTC) for day in (1, 2)]
     frame = pl.DataFrame({
@@ -156,12 +148,6 @@ def test_a_table_with_the_dates_of_annotations_is_read_as_an_export(tmp_path: Pa
     ratings = pv.read_ratings(tmp_path / "min.parquet", time="created_at")
     assert ratings.to_frame().select("item", "rater", "score").rows() == [(1, 1, 4), (1, 2, 2)]
     assert ratings.intake.time_unit == "days"
-
-
-def test_a_table_that_only_has_names_of_such_columns_is_not_an_export(write: Write) -> None:
-    path = write("r.csv", "data,annotations,rater\na,1,x\na,2,y\nb,1,x\n")
-    ratings = pv.read_ratings(path, item="data", score="annotations")
-    assert (len(ratings), ratings.intake.platform) == (3, "")
 
 
 def members(files: dict[str, str]) -> RawTable:
@@ -179,18 +165,11 @@ def test_raters_of_doccano_are_the_names_of_files(asked: ReadSettings) -> None:
     frame = taken.export.table.frame().drop_nulls("label")
     assert sorted(frame.select("id", taken.export.rater, "label").rows()) == sorted(doccano.RATINGS)
     assert taken.export.item_attributes == ("text", "topic")
-
-
-def test_a_shared_project_of_doccano_has_no_raters() -> None:
-    taken = ratings_of(members({"all": doccano.ALICE}), None, ReadSettings())
-    assert taken is not None
+    shared = ratings_of(members({"all": doccano.ALICE}), None, asked)  # a shared project has no raters
     with pytest.raises(IdError, match="raters are missing"):
-        taken.export.table.frame()
-
-
-def test_spans_of_doccano_are_not_ratings() -> None:
+        some(shared).export.table.frame()
     spans = lines({"id": 1, "text": "ab", "label": [[0, 1, "PER"]], "Comments": []})
-    assert ratings_of(members({"alice": spans}), None, ReadSettings()) is None
+    assert ratings_of(members({"alice": spans}), None, asked) is None  # spans are not ratings
 
 
 @given(

@@ -19,7 +19,7 @@ from plurivox.base.cards import right_columns
 from plurivox.base.errors import FileError
 from plurivox.infer.exports import Document, html_text, latex_text, markdown_text
 from plurivox.infer.view import LEGEND, View
-from support import Write, run_cli
+from support import Write, ran, refused, run_cli
 
 ODD = View(
     "A & B: 50 % of $x_1",
@@ -70,17 +70,8 @@ QUICK = ("--permutations", 19, "--by", "gender")
 
 
 # Forms ---------------------------------------------------------------------------------------------------------------
-
-
 def test_latex_against_a_table_written_by_hand() -> None:
     assert latex_text([Document([ODD], ["100 % of it & more."])]) == LATEX
-
-
-def test_a_minus_is_one_in_columns_of_numbers_only() -> None:
-    table = View("t", ["name", "a", "b"], [["x-1", "-0.5 [-1.0, .2]", "2021-03 no"], ["y", "1e-3", "-x"]])
-    assert right_columns(table.rows) == [False, True, False]
-    assert "x-1 & $-$0.5 [$-$1.0, .2] & 2021-03 no" in latex_text([Document([table])])
-    assert "y & 1e-3 & -x" in latex_text([Document([table])])
 
 
 def test_latex_of_long_and_wide_tables_and_of_other_letters() -> None:
@@ -93,11 +84,12 @@ def test_latex_of_long_and_wide_tables_and_of_other_letters() -> None:
     assert "booktabs,adjustbox" in latex_text([Document([wide])])
     assert "LuaLaTeX" not in text
     assert "LuaLaTeX" in latex_text([Document([View("名前", ["a"], [["b"]])])])
-
-
-def test_a_legend_stands_where_its_signs_are() -> None:
+    minus = View("t", ["name", "a", "b"], [["x-1", "-0.5 [-1.0, .2]", "2021-03 no"], ["y", "1e-3", "-x"]])
+    assert right_columns(minus.rows) == [False, True, False]  # and only there it is one
+    assert "x-1 & $-$0.5 [$-$1.0, .2] & 2021-03 no" in latex_text([Document([minus])])
+    assert "y & 1e-3 & -x" in latex_text([Document([minus])])
     plain, signs = View("p", ["a", "b"], [["x", "1"]]), View("s", ["a", "b"], [["x", "1 ↑*"]])
-    text = latex_text([Document([plain, signs], legend=LEGEND)])
+    text = latex_text([Document([plain, signs], legend=LEGEND)])  # which stands where its signs are
     assert text.index("above or below") > text.index("\\caption{s}")
     assert text.count("above or below") == 1
 
@@ -185,28 +177,30 @@ def test_markdown_shows_each_text_as_it_is_by_another_parser(text: str) -> None:
 
 
 # Commands ------------------------------------------------------------------------------------------------------------
-
-
 def test_files_hold_what_is_printed(ratings: Path, tmp_path: Path) -> None:
     files = {"json": "a.json", "csv": "a.csv", "markdown": "a.md", "latex": "a.tex", "html": "a.HTML"}
-    asked = [word for form, name in files.items() for word in (f"--{form}", tmp_path / name)]
-    done = run_cli("cohesion", ratings, *GIVEN, *QUICK, *asked)
-    assert done.code == 0, done.err
+    asked = ("cohesion", ratings, *GIVEN, *QUICK)
+    done = ran(*asked, *(word for form, name in files.items() for word in (f"--{form}", tmp_path / name)))
     assert done.out.split("\n")[:-1] == [str(tmp_path / name) for name in files.values()]
+    printed = {form: run_cli(*asked, f"--{form}") for form in files}
     for form, name in files.items():
-        assert (tmp_path / name).read_text() == run_cli("cohesion", ratings, *GIVEN, *QUICK, f"--{form}").out
-    assert "\\caption{gender, ordinal level}" in (tmp_path / "a.tex").read_text()
-    assert "<td" in (tmp_path / "a.HTML").read_text()
-
-
-def test_one_form_is_printed_while_others_are_written(ratings: Path, tmp_path: Path) -> None:
-    done = run_cli("cohesion", ratings, *GIVEN, *QUICK, "--json", "--csv", tmp_path / "a.parquet")
+        assert (tmp_path / name).read_text() == printed[form].out
+    known = pv.read_ratings(ratings, scale="0:2", rater_attributes=["gender"], item_attributes=["text"])
+    found = pv.cohesion(known, ["gender"], permutations=19)  # Python gives what the command prints
+    for form, text in (("latex", found.to_latex()), ("html", found.to_html()), ("markdown", found.to_markdown())):
+        assert printed[form].out == f"{text}\n"
+    listed = pv.items(known, uncertain=True)
+    assert listed.to_markdown(top=1).count("\n| i") == 1 + 1  # the header, too
+    assert listed.to_markdown().count("\n| i") == 1 + 4
+    done = ran(*asked, "--json", "--csv", tmp_path / "a.parquet")  # one is printed while others are written
     assert done.json()["kind"] == "cohesion"
     assert f"csv: {tmp_path / 'a.parquet'}" in done.err
-    printed = run_cli("cohesion", ratings, *GIVEN, *QUICK, "--csv").frame()
+    columns = ("axis", "group")
     assert (
-        pl.read_parquet(tmp_path / "a.parquet").select("axis", "group").rows() == printed.select("axis", "group").rows()
+        pl.read_parquet(tmp_path / "a.parquet").select(columns).rows() == printed["csv"].frame().select(columns).rows()
     )
+    # A word that is no such file is the next argument.
+    assert run_cli("cohesion", "--json", *asked[1:]).json()["kind"] == "cohesion"
 
 
 def test_a_table_is_chosen_and_written(ratings: Path, tmp_path: Path) -> None:
@@ -225,8 +219,7 @@ COMMANDS = [
 @pytest.mark.parametrize(("command", "more"), COMMANDS, ids=[name for name, _ in COMMANDS])
 def test_every_command_has_every_form(ratings: Path, command: str, more: tuple[object, ...], tmp_path: Path) -> None:
     files = tmp_path / "t.tex", tmp_path / "t.html"
-    done = run_cli(command, ratings, *more, *GIVEN, "--latex", files[0], "--html", files[1])
-    assert done.code == 0, done.err
+    ran(command, ratings, *more, *GIVEN, "--latex", files[0], "--html", files[1])
     tex, html = (file.read_text() for file in files)
     n_tables = tex.count("\\begin{tabular}") + tex.count("\\begin{longtable}")
     assert n_tables == html.count("<table ") > 0
@@ -244,40 +237,26 @@ def test_raters_are_numbered_unless_by_id(ratings: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "code", "told"),
     [
-        (["--csv", "{}"], "an argument is missing: --csv took {} as the file to write; put FILE before it, or put"),
-        (["{}", "--csv", "out"], "--csv writes a file ending in .csv, .parquet or .jsonl, not 'out'"),
-        (["{}", "--latex=out.txt"], "--latex writes a file ending in .tex, not 'out.txt'"),
-        (["{}", "--html", "same.html", "--markdown", "same.html"], "--markdown writes a file ending in .md or"),
-        (["{}", "--csv", "one.csv", "--csv=two.csv"], "--csv is given more than once; name one file"),
-        (["{}", "--csv", "one.csv", "--csv"], "--csv is given more than once; name one file"),
-        (["{}", "--csv", "--json"], "only one of --json and --csv can be printed; name files for the others"),
+        (["--csv", "{}"], 2, "an argument is missing: --csv took {} as the file to write; put FILE before it, or put"),
+        (["{}", "--csv", "out"], 2, "--csv writes a file ending in .csv, .parquet or .jsonl, not 'out'"),
+        (["{}", "--latex=out.txt"], 2, "--latex writes a file ending in .tex, not 'out.txt'"),
+        (["{}", "--html", "same.html", "--markdown", "same.html"], 2, "--markdown writes a file ending in .md or"),
+        (["{}", "--csv", "one.csv", "--csv=two.csv"], 2, "--csv is given more than once; name one file"),
+        (["{}", "--csv", "one.csv", "--csv"], 2, "--csv is given more than once; name one file"),
+        (["{}", "--csv", "--json"], 2, "only one of --json and --csv can be printed; name files for the others"),
+        (["{}", *map(str, GIVEN), "--csv", "{}"], 1, "this file is an input and would be overwritten"),
+        (["{}", *map(str, GIVEN), "--csv", "{}.none/a.csv", "--json"], 1, "there is no folder"),
+        (["{}", "--chart", "a.html", "--html", "a.html"], 2, "--chart and --html name the same file"),
+        (["{}", *map(str, GIVEN), "--chart", "a.txt"], 2, "cannot write a chart as .txt; use .svg, .png, .pdf, .html"),
     ],
 )
-def test_what_cannot_be_meant_is_told(ratings: Path, words: list[str], told: str) -> None:
+def test_what_cannot_be_meant_is_told(ratings: Path, words: list[str], code: int, told: str) -> None:
     before = ratings.read_bytes()
-    done = run_cli("cohesion", *(word.format(ratings) for word in words))
-    assert (done.code, done.out) == (2, "")
-    assert told.format(ratings) in done.words
-    assert ratings.read_bytes() == before
-
-
-def test_a_word_that_is_no_such_file_is_the_next_argument(ratings: Path) -> None:
-    """As in ``--json ratings.csv``, which prints JSON."""
-    assert run_cli("cohesion", "--json", ratings, *GIVEN, *QUICK).json()["kind"] == "cohesion"
-    assert run_cli("cohesion", "--markdown", ratings, *GIVEN, *QUICK).out.startswith("### ")
-
-
-def test_inputs_are_not_written_over(ratings: Path, tmp_path: Path) -> None:
-    before = ratings.read_bytes()
-    done = run_cli("cohesion", ratings, *GIVEN, *QUICK, "--csv", ratings)
-    assert (done.code, done.out) == (1, "")
-    assert "this file is an input and would be overwritten" in done.err
-    done = run_cli("cohesion", ratings, *GIVEN, *QUICK, "--csv", tmp_path / "none" / "a.csv", "--json")
-    assert (done.code, done.out) == (1, "")
-    assert "there is no folder" in done.err
-    assert [one.name for one in tmp_path.iterdir()] == ["ratings.csv"]
+    command = "variation" if "--chart" in words else "cohesion"
+    assert told.format(ratings) in refused(command, *(word.format(ratings) for word in words), code=code)
+    assert [one.name for one in ratings.parent.iterdir()] == ["ratings.csv"]
     assert ratings.read_bytes() == before
 
 
@@ -293,9 +272,7 @@ def test_data_sets_as_tables(tmp_path: Path) -> None:
     names = [one["name"] for one in run_cli("data", "list", "--json").json()]
     assert run_cli("data", "list", "--csv").frame()["name"].to_list() == names
     assert run_cli("data", "list", "--latex").out.count("\\\\\n") == len(names) + 1
-    done = run_cli("data", "info", names[0], "--csv")
-    assert (done.code, done.out) == (2, "")
-    assert "info takes no --csv" in done.words
+    assert "info takes no --csv" in refused("data", "info", names[0], "--csv", code=2)
     run_cli("data", "info", names[0], "--json", tmp_path / "one.json")
     assert json.loads((tmp_path / "one.json").read_text())["name"] == names[0]
 
@@ -303,35 +280,19 @@ def test_data_sets_as_tables(tmp_path: Path) -> None:
 # Python --------------------------------------------------------------------------------------------------------------
 
 
-def test_python_gives_what_the_command_prints(ratings: Path) -> None:
-    known = pv.read_ratings(ratings, scale="0:2", rater_attributes=["gender"], item_attributes=["text"])
-    found = pv.cohesion(known, ["gender"], permutations=19)
-    for form, text in (("latex", found.to_latex()), ("html", found.to_html()), ("markdown", found.to_markdown())):
-        assert run_cli("cohesion", ratings, *GIVEN, *QUICK, f"--{form}").out == f"{text}\n"
-    listed = pv.items(known, uncertain=True)
-    assert listed.to_markdown(top=1).count("\n| i") == 1 + 1
-    assert listed.to_markdown().count("\n| i") == 1 + 4  # the header, too
-
-
 # Charts --------------------------------------------------------------------------------------------------------------
-
-
-def pdf_streams(content: bytes) -> list[bytes]:
-    """Return the unpacked streams of a PDF."""
-    packed = re.findall(rb"/FlateDecode\s*>>\s*stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL)
-    return [zlib.decompress(one) for one in packed]
 
 
 def test_a_pdf_chart_has_one_page_and_its_text(ratings: Path, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     path = tmp_path / "v.pdf"
-    done = run_cli("variation", ratings, *GIVEN, "--by", "gender", "--chart", path)
-    assert done.code == 0, done.err
+    ran("variation", ratings, *GIVEN, "--by", "gender", "--chart", path)
     content = path.read_bytes()
     assert content.startswith(b"%PDF-1.")
     assert content.rstrip().endswith(b"%%EOF")
     assert re.findall(rb"/Type\s*/Pages\s*/Count\s+(\d+)", content) == [b"1"]
-    streams = pdf_streams(content)
+    packed = re.findall(rb"/FlateDecode\s*>>\s*stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL)
+    streams = [zlib.decompress(one) for one in packed]
     assert any(re.search(rb"\bT[jJ]\b", one) for one in streams)  # text is shown as text, not as outlines
     letters = {
         chr(int(code, 16))
@@ -341,23 +302,12 @@ def test_a_pdf_chart_has_one_page_and_its_text(ratings: Path, tmp_path: Path) ->
     assert set("WomanM") <= letters
 
 
-def test_a_chart_and_a_page_are_two_files(ratings: Path, tmp_path: Path) -> None:
-    done = run_cli("variation", ratings, *GIVEN, "--chart", tmp_path / "a.html", "--html", tmp_path / "a.html")
-    assert done.code == 2
-    assert "--chart and --html name the same file" in done.words
-    done = run_cli("variation", ratings, *GIVEN, "--chart", tmp_path / "a.txt")
-    assert "cannot write a chart as .txt; use .svg, .png, .pdf, .html or .json" in done.words
-    assert not (tmp_path / "a.html").exists()
-
-
-def test_soft_labels_do_not_replace_their_ratings(tmp_path: Path) -> None:
-    path = tmp_path / "r.json"
-    path.write_text('{"1": {"annotations": {"a": "0", "b": "1"}}}')
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("r.json", '{"1": {"annotations": {"a": "0", "b": "1"}}}'), ("r.csv", "item,rater,score\n1,a,0\n")],
+)
+def test_soft_labels_do_not_replace_their_ratings(write: Write, name: str, text: str) -> None:
+    path = write(name, text)
     with pytest.raises(FileError, match="would be overwritten"):
         pv.write_soft_labels(pv.read_ratings(path, scale="0:1"), path)
-    assert path.read_text().startswith('{"1"')
-    table = tmp_path / "r.csv"
-    table.write_text("item,rater,score\n1,a,0\n")
-    with pytest.raises(FileError, match="would be overwritten"):
-        pv.write_soft_labels(pv.read_ratings(table, scale="0:1"), table)
-    assert table.read_text().startswith("item,rater")
+    assert path.read_text() == text

@@ -36,19 +36,19 @@ from plurivox.base.errors import FileError
 from plurivox.base.files import one_call, replacing, write_bytes, write_text
 from plurivox.base.folders import LIST, write_folder
 from plurivox.cli.answers_check import draw
+from plurivox.plots.theme import saying
+from plurivox.plots.writing import write_chart
 from plurivox.report.build import MARKS, Report
 from plurivox.simulation.files import write_study
 from plurivox.simulation.simulate import simulate
 from stored_answers import fill
-from support import run_cli
+from support import ran, refused, run_cli
 
 SOURCE = Path(pv.__file__).parent
 SMALL = ("--items", 12, "--raters", 12)
 
 
 # What is refused ------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a small simulated study."""
@@ -94,11 +94,9 @@ def test_no_command_writes_over_what_it_reads(
 ) -> None:
     monkeypatch.chdir(study)
     link = os.link if len(command) % 2 else os.symlink
-    before = (study / read).read_bytes()
-    words = command.split()
-    out = NAMES[words[0]]
+    before, out = (study / read).read_bytes(), NAMES[command.split()[0]]
     link(study / read, out)
-    done = run_cli(*[out if word == "{out}" else word for word in words])
+    done = run_cli(*command.format(out=out).split())
     assert done.code == 1
     last = done.err.splitlines()[-1]
     assert last == f"error: {out}: this file is an input and would be overwritten. Name another file to write."
@@ -212,11 +210,10 @@ def test_the_mode_of_a_file_is_kept_and_its_temporary_is_no_wider(tmp_path: Path
         assert stat.S_IMODE(temporary.stat().st_mode) & ~mode == 0
         pl.DataFrame({"a": [1]}).write_csv(temporary)
         assert stat.S_IMODE(temporary.stat().st_mode) & ~mode == 0
-    assert stat.S_IMODE(path.stat().st_mode) == mode
-    assert path.read_text() == "a\n1\n"
+    assert (stat.S_IMODE(path.stat().st_mode), path.read_text()) == (mode, "a\n1\n")
 
 
-def test_a_write_protected_file_stays(tmp_path: Path) -> None:
+def test_a_write_protected_file_stays_and_a_long_name_is_no_obstacle(tmp_path: Path) -> None:
     path = tmp_path / "kept"
     path.write_text("old")
     path.chmod(0o444)
@@ -225,9 +222,7 @@ def test_a_write_protected_file_stays(tmp_path: Path) -> None:
     with may_all if os.geteuid() == 0 else contextlib.nullcontext(), pytest.raises(FileError, match="write-protected"):
         write_text(path, "new")
     assert path.read_text() == "old"
-
-
-def test_a_long_name_is_no_obstacle(tmp_path: Path) -> None:
+    path.unlink()
     for name in ("n" * 255, "名" * 85):
         write_text(tmp_path / name, "new")
         assert os.listdir(tmp_path) == [name]
@@ -236,21 +231,15 @@ def test_a_long_name_is_no_obstacle(tmp_path: Path) -> None:
 
 
 # Errors ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("call", ["os.open", "os.fsync", "os.replace", "pathlib.Path.write_bytes"])
 def test_a_full_disk_is_one_error_and_the_old_file_is_there(tmp_path: Path, call: str) -> None:
     path = tmp_path / "out"
     path.write_text("old")
     full = OSError(errno.ENOSPC, "No space left on device")
-    with mock.patch(call, side_effect=full), pytest.raises(FileError) as caught:
+    told = r"out: it cannot be written \(No space left on device\)\. Free some space or write elsewhere; the old"
+    with mock.patch(call, side_effect=full), pytest.raises(FileError, match=told):
         write_bytes(path, b"new")
-    assert str(caught.value) == (
-        f"{path}: it cannot be written (No space left on device). Free some space or write elsewhere; the old file is "
-        "unchanged."
-    )
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["out"]
+    assert content(tmp_path) == {"out": b"old"}
 
 
 def test_a_disk_that_really_is_full(tmp_path: Path) -> None:
@@ -292,51 +281,35 @@ def test_an_error_in_reading_is_not_called_one_in_writing(tmp_path: Path) -> Non
 
 def test_a_disk_that_cannot_be_read_is_said(study: Path) -> None:
     """Reading fails after the file was opened, as on a damaged disk."""
-    opened = "plurivox.read.opening._unpacked"
-
-    class Damaged:
-        def __init__(self, stream: Any) -> None:
-            self.stream = stream
-
-        def read(self, size: int) -> bytes:
-            raise OSError(errno.EIO, "Input/output error")
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.stream, name)
-
-        def __enter__(self) -> Damaged:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            self.stream.close()
 
     def unpacked(raw: Any, *_: object) -> Any:
-        return Damaged(raw), "csv"
+        damaged = mock.MagicMock(wraps=raw)
+        damaged.read.side_effect = OSError(errno.EIO, "Input/output error")
+        damaged.__enter__.return_value = damaged
+        damaged.__exit__.side_effect = lambda *_: raw.close()
+        return damaged, "csv"
 
-    with mock.patch(opened, unpacked):
+    with mock.patch("plurivox.read.opening._unpacked", unpacked):
         done = run_cli("describe", study / "ratings.csv")
-    assert done.code == 1
-    assert done.err == f"error: {study / 'ratings.csv'}: it cannot be read (Input/output error).\n"
+    told = f"error: {study / 'ratings.csv'}: it cannot be read (Input/output error).\n"
+    assert (done.code, done.err) == (1, told)
 
 
 # Folders --------------------------------------------------------------------------------------------------------------
-
-
 def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_a_study_is_made_again_as_often_as_one_likes(tmp_path: Path) -> None:
-    assert run_cli("simulate", tmp_path / "s", *SMALL).code == 0
+    made = ("simulate", tmp_path / "s", *SMALL)
+    ran(*made)
     first = content(tmp_path / "s")
     (tmp_path / "s" / "notes.txt").write_text("mine")
-    done = run_cli("simulate", tmp_path / "s", *SMALL, "--seed", 1, "--no-predictors")
-    assert done.code == 0, done.err
+    ran(*made, "--seed", 1, "--no-predictors")
     second = content(tmp_path / "s")
     assert set(first) - set(second) == {"predictions.csv"}
-    assert second["ratings.csv"] != first["ratings.csv"]
-    assert second["notes.txt"] == b"mine"
-    assert run_cli("simulate", tmp_path / "s", *SMALL).code == 0
+    assert (second["ratings.csv"] != first["ratings.csv"], second["notes.txt"]) == (True, b"mine")
+    ran(*made)
     assert content(tmp_path / "s") == first | {"notes.txt": b"mine"}
 
 
@@ -346,29 +319,31 @@ def test_a_folder_with_other_data_is_refused(tmp_path: Path, command: str) -> No
     (tmp_path / "data" / "ratings.csv").write_text("mine")
     (tmp_path / "data" / "zz.csv").write_text("mine")
     before = content(tmp_path / "data")
-    done = run_cli(*command.split(), tmp_path / "data")
-    assert done.code == 1
-    assert done.err == (
+    assert refused(*command.split(), tmp_path / "data") == (
         f"error: {tmp_path / 'data'}: the folder holds other files (ratings.csv, zz.csv). Name another folder, or "
-        "overwrite with --force (force=True).\n"
+        "overwrite with --force (force=True)."
     )
-    assert done.out == ""
     assert content(tmp_path / "data") == before
 
 
 def test_what_was_changed_since_is_kept_unless_forced(tmp_path: Path) -> None:
-    assert run_cli("simulate", tmp_path / "s", *SMALL).code == 0
+    made = ("simulate", tmp_path / "s", *SMALL)
+    ran(*made)
     config = tmp_path / "s" / "plurivox.toml"
     config.write_text(config.read_text() + "# mine\n")
     before = content(tmp_path / "s")
     for command in ("simulate", "demo --folder"):
-        done = run_cli(*command.split(), tmp_path / "s")
-        assert done.code == 1
-        assert f"{config}: plurivox did not write this file, or it was changed since." in done.err
+        told = refused(*command.split(), tmp_path / "s")
+        assert f"{config}: plurivox did not write this file, or it was changed since." in told
     assert content(tmp_path / "s") == before
-    assert run_cli("simulate", tmp_path / "s", *SMALL, "--force").code == 0
+    ran(*made, "--force")
     assert "# mine" not in config.read_text()
-    assert run_cli("simulate", tmp_path / "s", *SMALL).code == 0
+    ran(*made)
+    (tmp_path / "pairs.README.md").write_text("mine")
+    with pytest.raises(FileError, match=r"pairs\.README\.md: it exists and was not written by plurivox"):
+        write_curation(curations()[0], tmp_path / "pairs.jsonl")
+    assert (tmp_path / "pairs.README.md").read_text() == "mine"
+    assert not (tmp_path / "pairs.jsonl").exists()
 
 
 def test_hidden_files_and_damaged_lists_are_no_study(tmp_path: Path) -> None:
@@ -383,16 +358,7 @@ def test_hidden_files_and_damaged_lists_are_no_study(tmp_path: Path) -> None:
     assert write_folder(tmp_path, write) == [tmp_path / "a.txt"]
 
 
-def test_a_readme_of_somebody_else_is_not_written_over(tmp_path: Path) -> None:
-    (tmp_path / "pairs.README.md").write_text("mine")
-    with pytest.raises(FileError, match=r"pairs\.README\.md: it exists and was not written by plurivox"):
-        write_curation(curations()[0], tmp_path / "pairs.jsonl")
-    assert content(tmp_path) == {"pairs.README.md": b"mine"}
-
-
 # Interrupted at any moment --------------------------------------------------------------------------------------------
-
-
 @functools.cache
 def curations() -> list[pv.Curation]:
     """Two curations of a small study in which a group is for a person to decide on."""
@@ -427,13 +393,6 @@ def _report(folder: Path, version: int) -> None:
         Report(brief, (), (), mock.Mock()).write(folder / "report.html")
 
 
-def _chart(folder: Path, version: int) -> None:
-    from plurivox.plots.theme import saying
-    from plurivox.plots.writing import write_chart
-
-    write_chart(saying("Nothing", f"version {version}"), folder / "chart.json")
-
-
 def _curation(folder: Path, version: int) -> None:
     if version == 2:  # a list of decisions is never written over
         (folder / "p.decisions.csv").unlink(missing_ok=True)
@@ -448,7 +407,7 @@ WRITERS: dict[str, Callable[[Path, int], object]] = {
     "ratings": lambda folder, version: pv.write_ratings(ratings_of(version), folder / "r.parquet"),
     "study": lambda folder, version: write_study(studies(version), folder / "s"),
     "report": _report,
-    "chart": _chart,
+    "chart": lambda folder, version: write_chart(saying("Nothing", f"version {version}"), folder / "chart.json"),
     "curation": _curation,
 }
 """Every way of writing; the same version writes the same bytes."""
@@ -634,8 +593,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> No
     done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL
     left = Path(done.stdout.strip())
-    assert left.read_text() == "half"
-    assert path.read_text() == "old"
+    assert (left.read_text(), path.read_text()) == ("half", "old")
     os.utime(left, (time.time() - 5, time.time() - 5))
     with replacing(path) as running:  # is being written, and locked
         os.utime(running, (time.time() - 5, time.time() - 5))
@@ -721,11 +679,11 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
 
 
 # Signals and streams --------------------------------------------------------------------------------------------------
-
-
-def stopped_by(number: int) -> Callable[..., None]:
+def stopped_by(number: int, then: str = "") -> Callable[..., None]:
     def work(*_: object, **__: object) -> None:
         os.kill(os.getpid(), number)
+        if then:
+            raise FileError(then)
         time.sleep(5)
 
     return work
@@ -739,25 +697,15 @@ def test_signals_end_the_program_in_one_line(study: Path, number: int, code: int
         with mock.patch("plurivox.lenses.overview.description.describe", stopped_by(number)):
             done = run_cli("describe", study / "ratings.csv")
         assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == handlers
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does; what is ignored stays ignored
+        with mock.patch("plurivox.lenses.overview.description.describe", stopped_by(signal.SIGHUP, "got on")):
+            assert "got on" in run_cli("describe", study / "ratings.csv").err
     finally:
+        signal.signal(signal.SIGHUP, handlers[2])
         signal.signal(number, came_with)  # ignored, if the tests run under nohup
     assert done.code == code
     assert done.err.splitlines()[-1] == "interrupted; nothing half-written is left"
     assert done.err.count("\n") == 2  # with what was taken for what
-
-
-def test_what_is_ignored_stays_ignored(study: Path) -> None:
-    def work(*_: object, **__: object) -> None:
-        os.kill(os.getpid(), signal.SIGHUP)
-        raise FileError("got on")
-
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
-    try:
-        with mock.patch("plurivox.lenses.overview.description.describe", work):
-            done = run_cli("describe", study / "ratings.csv")
-    finally:
-        signal.signal(signal.SIGHUP, before)
-    assert "got on" in done.err
 
 
 def program(*arguments: object) -> list[str]:
@@ -778,14 +726,8 @@ STREAMS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "unbuffered"),
-    [
-        pytest.param(one, mode, marks=[] if number < 3 and mode else pytest.mark.slow)
-        for number, one in enumerate(STREAMS)
-        for mode in ("", "1")
-    ],
-)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", STREAMS)
 def test_closed_full_and_abandoned_streams(study: Path, command: str, unbuffered: str) -> None:
     words = command.format(file="ratings.csv").split()
     asked = " ".join(word for word in words if word not in ("|", "true"))
@@ -794,14 +736,8 @@ def test_closed_full_and_abandoned_streams(study: Path, command: str, unbuffered
     if "2>" in asked:
         script = script.replace(" 2>&5", "")
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONPATH": str(SOURCE.parent)}
-    done = subprocess.run(
-        ["bash", "-c", f"exec 6>code; {script}"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        cwd=study,
-    )
+    called: Any = ["bash", "-c", f"exec 6>code; {script}"]
+    done = subprocess.run(called, capture_output=True, text=True, check=False, env=environment, cwd=study)
     code, last = STREAMS[command]
     assert (study / "code").read_text().strip() == str(code), done.stderr
     said = (study / "said").read_text()

@@ -18,7 +18,7 @@ from exports.record import Case
 from plurivox.base.errors import InputError, PlurivoxError, PlurivoxWarning
 from plurivox.read.formats import PLATFORMS
 from plurivox.read.settings import FORMATS
-from support import run_cli
+from support import ran
 
 CASES = cases()
 GOOD = [case for case in CASES if case.kind != "broken"]
@@ -34,8 +34,7 @@ def told(ratings: pv.Ratings) -> tuple[tuple[str, ...], ...]:
 @pytest.mark.parametrize("case", GOOD, ids=lambda case: case.id)
 def test_what_was_written_is_read_without_being_told(case: Case, tmp_path: Path) -> None:
     ratings = pv.read_ratings(case.write(tmp_path), **case.arguments(tmp_path))
-    assert told(ratings) == tuple(sorted(case.ratings))
-    assert ratings.intake.left_out == dict(case.left_out)
+    assert (told(ratings), ratings.intake.left_out) == (tuple(sorted(case.ratings)), dict(case.left_out))
     for piece in case.remarks:
         assert any(piece in remark for remark in ratings.intake.remarks), ratings.intake.remarks
     if case.format in [one.name for one in PLATFORMS] and not case.beside:
@@ -61,10 +60,8 @@ def test_a_broken_file_is_one_clear_line(case: Case, tmp_path: Path) -> None:
     "case", [case for case in GOOD if not case.given and not case.beside], ids=lambda case: case.id
 )
 def test_the_program_says_what_it_took_the_file_for(case: Case, tmp_path: Path) -> None:
-    done = run_cli("describe", case.write(tmp_path))
-    assert done.code == 0, done.err
-    if case.format in [one.name for one in PLATFORMS]:
-        title = next(one.title for one in PLATFORMS if one.name == case.format)
+    done = ran("describe", case.write(tmp_path))
+    for title in (one.title for one in PLATFORMS if one.name == case.format):
         assert f"{title} (change with --format)" in done.words
     for what, n in case.left_out.items():
         assert f"{what} ({n:,})" in done.words

@@ -13,6 +13,7 @@ import pytest
 from fuzz import targets
 from fuzz.cases import Case
 from fuzz.searching import search
+from support import some
 
 EXAMPLES = {"options": 6, "calls": 8, "restored": 8, "logs": 20}
 
@@ -38,7 +39,6 @@ def test_a_foreign_error_is_found_and_kept(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setitem(targets.TARGETS, "broken", broken)
     found = search("broken", 7, 3, tmp_path / "scratch")
-    assert found is not None
-    kept = found.keep(tmp_path)
+    kept = some(found).keep(tmp_path)
     assert (kept / "table.csv").read_bytes() == b"a,b\n"
     assert "target broken, seed 7\nint('x')" in (kept / "case.txt").read_text()

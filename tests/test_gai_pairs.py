@@ -12,7 +12,7 @@ import plurivox as pv
 from plurivox.engine.counting import counts_of
 from plurivox.statistics import undefined_reason
 from plurivox.statistics.undefined import NO_COMMON_ITEM, NOT_ABOVE_CHANCE, NOT_FORESEEN
-from support import only_sections, run_cli
+from support import only_sections, ran, rated, refused
 
 GENDERS = ("Woman", "Man")
 OTHERS = ("gai_negentropy", "gai_plurality")
@@ -77,12 +77,7 @@ def test_why_they_are_undefined() -> None:
     for name in OTHERS:
         assert undefined_reason(name, [[2, 0], [0, 0]], [[0, 0], [1, 1]]) == NO_COMMON_ITEM
         assert undefined_reason(name, [[2, 0], [0, 2]], [[3, 0], [0, 3]]) is None
-
-
-def test_a_group_that_the_rest_does_not_foresee_has_a_note() -> None:
-    rows = [(i, r, int(r < 5), "ab"[r // 5]) for i in range(6) for r in range(10)]
-    frame = pl.DataFrame(rows, schema=["item", "rater", "score", "team"], orient="row")
-    turned = pv.Ratings.from_frame(frame, scale="0:1", rater_attributes=["team"])
+    turned = rated({r: [int(r < 5)] * 6 for r in range(10)}, 2, team=["a"] * 5 + ["b"] * 5)
     row = pv.cohesion(turned, "team", gai="negentropy", permutations=0).row("team", "a", "gai_negentropy")
     assert np.isnan(row.value)
     assert row.note == NOT_FORESEEN
@@ -91,15 +86,12 @@ def test_a_group_that_the_rest_does_not_foresee_has_a_note() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_terminal_csv_report_and_wrong_names(ratings: pv.Ratings, tmp_path: Path) -> None:
     pv.write_ratings(ratings, tmp_path / "r.parquet")
-    common = ("cohesion", tmp_path / "r.parquet", "--by", "gender", "--permutations", 19)
-    shown = run_cli(*common, "--gai", "irr,plurality")
+    common = ("cohesion", tmp_path / "r.parquet", "--by", "gender", "--permutations", 19, "--gai")
+    shown = ran(*common, "irr,plurality")
     assert "GAI plural." in shown.out
     assert "GAI negent." not in shown.out
-    listed = run_cli(*common, "--gai", "negentropy", "--csv").frame()
-    assert {"gai", "gai_negentropy"} <= set(listed["statistic"])
-    failed = run_cli(*common, "--gai", "votes")
-    assert failed.code
-    assert "Choose from irr, negentropy, plurality" in failed.words
+    assert {"gai", "gai_negentropy"} <= set(ran(*common, "negentropy", "--csv").frame()["statistic"])
+    assert "Choose from irr, negentropy, plurality" in refused(*common, "votes", code=None)
     pytest.importorskip("vl_convert")
     with only_sections("cohesion"):
         page = pv.write_report(tmp_path / "r.html", ratings, "gender", permutations=19, gai="plurality").read_text()

@@ -22,7 +22,7 @@ from hostile.calls import GIVEN, Call, calls
 from hostile.corpus import ROWS, TABLE, Case, cases, parquet
 from plurivox.read.json_documents import loaded
 from plurivox.read.parquet import unpacked_size
-from support import Done, Write, run_cli
+from support import Done, Write, ran, refused, run_cli
 
 CASES = cases()
 CALLS = list(calls())
@@ -169,13 +169,49 @@ def test_a_damaged_footer_has_no_size() -> None:
     assert unpacked_size(io.BytesIO(b"PAR1")) is None
 
 
-def test_a_text_that_unpacks_to_very_much_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A string of 3 MB in a Parquet file of a few hundred bytes, with a limit of 1 MB instead of 256."""
-    path = write("r.parquet", parquet(item=["x" * 3_000_000, "y"], rater=["a", "a"], score=[1, 2]))
-    assert len(pv.read_ratings(path)) == 2
-    monkeypatch.setattr("plurivox.read.opening.MAX_WHOLE", 1 << 20)
-    with pytest.raises(pv.InputError, match=r"bytes unpack to 2 MiB or more, too much to be a table of ratings"):
-        pv.read_ratings(path)
+def models(write: Write) -> None:
+    frame = pl.DataFrame({"model": [f"m{i}" for i in range(90)], "item": range(90), "0": 0.5, "1": 0.5})
+    pv.Predictions.from_frame(frame, "0:1")
+
+
+def points(write: Write) -> None:
+    frame = pl.DataFrame(ROWS, schema=["item", "rater", "score"], orient="row")
+    pv.responsiveness(pv.Ratings.from_frame(frame, scale="0:10"), permutations=9, bootstrap=0)
+
+
+def log(write: Write) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", b" " * (2 << 20))
+    pv.read_answers(write("bomb.eval", file.getvalue()), "0:1")
+
+
+def text(write: Write) -> None:
+    """A string of 3 MB in a Parquet file of a few hundred bytes."""
+    pv.read_ratings(write("r.parquet", parquet(item=["x" * 3_000_000, "y"], rater=["a", "a"], score=[1, 2])))
+
+
+@pytest.mark.parametrize(
+    ("call", "limit", "most", "told"),
+    [
+        (models, "domain.predictions.MAX_CELLS", 1_000, "90 models × 90 items are far more than the 90 predictions"),
+        (points, "lenses.responsiveness.sums.MAX_CELLS", 100, "1 table of 11 points × 11 of the reference would fill"),
+        (log, "ask.logs.inspect_log.MAX_ENTRY", 1 << 20, r"header.json: its 2,\d+ bytes unpack to 2 MiB"),
+        (text, "read.opening.MAX_WHOLE", 1 << 20, "bytes unpack to 2 MiB or more, too much to be a table of ratings"),
+        (lambda _: pv.read_ratings("/dev/zero", format="csv"), "", 0, "longer than 16 MiB"),  # zeros without an end
+    ],
+    ids=["models", "points", "log", "text", "pipe"],
+)
+def test_what_would_fill_the_memory_is_refused(
+    call: Any, limit: str, most: int, told: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With lower limits than there are; without them the same is done, or would take long."""
+    if call is text:
+        call(write)
+    if limit:
+        monkeypatch.setattr(f"plurivox.{limit}", most)
+    with pytest.raises(pv.InputError, match=told):
+        call(write)
 
 
 def test_what_is_packed_well_is_read(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,32 +226,19 @@ def test_what_is_packed_well_is_read(write: Write, monkeypatch: pytest.MonkeyPat
     assert len(pv.read_ratings(write("r.csv.gz", packed))) == 10_000
 
 
-def test_an_endless_pipe_is_refused(tmp_path: Path) -> None:
-    """Zeros without an end, and the same row without an end packed."""
-    with pytest.raises(pv.InputError, match="longer than 16 MiB"):
-        pv.read_ratings("/dev/zero", format="csv")
-
-
-def test_names_of_files_that_are_not_text(tmp_path: Path) -> None:
+def test_names_of_files_that_are_not_text_or_look_like_patterns(tmp_path: Path) -> None:
     name = os.fsdecode(b"r\xff")
     table = {"item": [1, 2], "rater": ["a", "a"], "score": [1, 2]}
     for ending, data in {".csv": pl.DataFrame(table).write_csv().encode(), ".parquet": parquet(**table)}.items():
         path = tmp_path / f"{name}{ending}"
         path.write_bytes(data)
-        done = run_cli("describe", path)
-        assert done.code == 0, done.err
-        assert f"r\\xff{ending}: long table" in done.err
-    done = run_cli("describe", tmp_path / f"{name}.tsv")
-    assert done.code == 1
-    assert "r\\xff.tsv: there is no such file" in done.err
-
-
-def test_names_that_look_like_patterns_are_names(tmp_path: Path) -> None:
-    for score in (1, 3):
-        (tmp_path / f"r{score}.parquet").write_bytes(parquet(item=[1, 2], rater=["a", "a"], score=[score, 2]))
-    odd = tmp_path / "r[13].parquet"
-    odd.write_bytes(parquet(item=[1, 2], rater=["a", "a"], score=[4, 2]))
-    assert pv.read_ratings(odd).to_frame()["score"].to_list() == [4, 2]
+        assert f"r\\xff{ending}: long table" in ran("describe", path).err
+    assert "r\\xff.tsv: there is no such file" in refused("describe", tmp_path / f"{name}.tsv")
+    for stem, score in (("r1", 1), ("r3", 3), ("r[13]", 4)):
+        (tmp_path / f"{stem}.parquet").write_bytes(parquet(**{**table, "score": [score, 2]}))
+    assert pv.read_ratings(tmp_path / "r[13].parquet").to_frame()["score"].to_list() == [4, 2]
+    found = loaded(b'{"text": ["\\ud83d x"], "\\ud83d\\ude00": 1}', "log")  # half a character is shown by a sign
+    assert found == {"text": ["\ufffd x"], "\U0001f600": 1}
 
 
 @pytest.mark.parametrize(
@@ -239,32 +262,3 @@ def test_lists_of_answers_are_checked(column: dict[str, list[Any]], problem: str
     with pytest.raises(pv.InputError) as caught:
         pv.Answers.from_frame(frame, ["no", "yes"])
     assert problem in str(caught.value)
-
-
-def test_models_with_items_of_their_own_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plurivox.domain.predictions.MAX_CELLS", 1_000)
-    frame = pl.DataFrame({"model": [f"m{i}" for i in range(90)], "item": range(90), "0": 0.5, "1": 0.5})
-    with pytest.raises(pv.InputError, match="90 models × 90 items are far more than the 90 predictions given"):
-        pv.Predictions.from_frame(frame, "0:1")
-
-
-def test_responsiveness_of_many_groups_on_many_points_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plurivox.lenses.responsiveness.sums.MAX_CELLS", 100)
-    frame = pl.DataFrame(ROWS, schema=["item", "rater", "score"], orient="row")
-    ratings = pv.Ratings.from_frame(frame, scale="0:10")
-    with pytest.raises(pv.InputError, match=r"1 table of 11 points × 11 of the reference would fill memory"):
-        pv.responsiveness(ratings, permutations=9, bootstrap=0)
-
-
-def test_an_entry_of_a_log_that_unpacks_to_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plurivox.ask.logs.inspect_log.MAX_ENTRY", 1 << 20)
-    path = tmp_path / "bomb.eval"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("header.json", b" " * (2 << 20))
-    with pytest.raises(pv.InputError, match=r"header.json: its 2,\d+ bytes unpack to 2 MiB"):
-        pv.read_answers(path, "0:1")
-
-
-def test_half_a_character_in_a_log_is_shown_by_a_sign() -> None:
-    found = loaded(b'{"text": ["\\ud83d x"], "\\ud83d\\ude00": 1}', "log")
-    assert found == {"text": ["\ufffd x"], "\U0001f600": 1}

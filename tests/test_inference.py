@@ -26,7 +26,7 @@ from plurivox.base.errors import InputError
 from plurivox.engine.draws import item_weights, rater_weights
 from plurivox.engine.pool import Running, in_batches
 from plurivox.infer.families import METHODS, adjust
-from plurivox.infer.intervals import Interval, percentile_interval
+from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.permutation import compare, max_t, upper_p
 
 Floats = NDArray[np.float64]
@@ -34,8 +34,6 @@ nan, inf = math.nan, math.inf
 
 
 # Permutation: slow twins, written as the definitions read
-
-
 def defined(values: Iterable[float]) -> list[float]:
     return [value for value in values if not math.isnan(value)]
 
@@ -68,13 +66,12 @@ def gappy(seed: int, *shape: int) -> Floats:
 
 
 # Permutation
-
-
 def test_p_values_against_golden(golden: Any) -> None:
     for case in golden["pvalue"]:
         assert compare(case["obs"], case["s"]).p_value == pytest.approx(case["two_sided_plus_one"], abs=1e-15)
         published = compare(case["obs"], case["s"], convention="published")
         assert published.p_value == pytest.approx(case["paper"], abs=1e-15)
+    assert adjust(golden["bh"]["p"]).tolist() == pytest.approx(golden["bh"]["adjusted"], abs=1e-15)
 
 
 def counts_of(table: dict[str, list[int]], raters: Sequence[str]) -> list[Counter[int]]:
@@ -148,31 +145,31 @@ def test_compare_against_literal_loops(seed: int) -> None:
             assert found.direction[cell] == ("above" if o > middle else "below" if o < middle else None)
 
 
-def test_compare_one_value_equals_one_of_many() -> None:
-    null, observed = gappy(3, 20, 5), gappy(4, 5)
-    many = compare(observed, null)
-    for column in range(5):
-        one = compare(observed[column], null[:, column])
-        assert [np.shape(field) for field in one] == [()] * 4
-        for a, b in zip(one, many, strict=True):
-            np.testing.assert_array_equal(a, b[column])
-
-
 def test_identical_values_give_p_1() -> None:
     # 0.1 + 0.2 and 0.3 differ in the last bit, and mean the same
     for null in ([0.3] * 9, [0.1 + 0.2] * 9, [0.3, 0.1 + 0.2, nan]):
         result = compare(0.3, null)
-        assert result.p_value == 1
-        assert result.direction.item() is None
+        assert (result.p_value, result.direction.item()) == (1, None)
         assert compare(0.3, null, exhaustive=True).p_value == 1
         assert compare(0.3, null, convention="published").p_value == 0  # no draw is strictly more extreme
         assert upper_p(0.3, null) == 1
 
 
-def test_tolerance_grows_with_the_value() -> None:
-    assert compare(1e6, [1e6 + 1e-7] * 9).p_value == 1
-    assert compare(1.0, [1.0 + 1e-7] * 9).p_value == pytest.approx(0.2)
-    assert compare(1e-9, [1e-9 + 1e-13] * 9).p_value == 1  # max(1, |o|): absolute for small values
+@pytest.mark.parametrize(
+    ("observed", "null", "p"),
+    [
+        (1e6, [1e6 + 1e-7] * 9, 1), (1.0, [1.0 + 1e-7] * 9, 0.2),  # the tolerance grows with the value
+        (1e-9, [1e-9 + 1e-13] * 9, 1),  # max(1, |o|): absolute for small values
+        (-inf, [-inf, -inf, 0.0, 1.0, inf], 2 * 3 / 6), (inf, [-inf, -inf, 0.0, 1.0, inf], 2 * 2 / 6),
+        (inf, [inf, inf], 1), (0.0, [-inf, inf], 1),
+    ],
+)  # fmt: skip
+def test_p_values_of_very_large_and_small_values(observed: float, null: list[float], p: float) -> None:
+    result = compare(observed, null)
+    assert result.p_value == pytest.approx(p)
+    if null == [inf, inf]:
+        assert result.direction.item() is None
+    assert math.isnan(float(result.null_median)) == (null == [-inf, inf])
 
 
 @pytest.mark.parametrize("convention", ["default", "published"])
@@ -180,33 +177,43 @@ def test_undefined_is_nan_and_counted(convention: str) -> None:
     null = np.array([[0.0, nan, 0.0], [1.0, nan, nan], [2.0, nan, 2.0]])
     result = compare([nan, 1.0, 3.0], null, convention=convention)
     assert np.isnan(result.p_value).tolist() == [True, True, False]
-    assert result.direction.tolist() == [None, None, "above"]
-    assert result.n_undefined.tolist() == [0, 3, 1]
+    assert (result.direction.tolist(), result.n_undefined.tolist()) == ([None, None, "above"], [0, 3, 1])
     assert np.isnan(upper_p([nan, 1.0, 3.0], null)).tolist() == [True, True, False]
     nothing = compare([1.0, 2.0], np.empty((0, 2)), convention=convention)
-    assert np.isnan(nothing.p_value).all()
-    assert np.isnan(nothing.null_median).all()
+    assert np.isnan([nothing.p_value, nothing.null_median]).all()
     assert nothing.n_undefined.tolist() == [0, 0]
     assert np.isnan(compare(1.0, [], convention=convention, exhaustive=True).p_value)
+    columns, observed = gappy(3, 20, 5), gappy(4, 5)
+    many = compare(observed, columns, convention=convention)
+    for column in range(5):  # one value is as one of many
+        one = compare(observed[column], columns[:, column], convention=convention)
+        assert [np.shape(field) for field in one] == [()] * 4
+        for a, b in zip(one, many, strict=True):
+            np.testing.assert_array_equal(a, b[column])
 
 
-def test_infinite_values_are_values() -> None:
-    null = [-inf, -inf, 0.0, 1.0, inf]
-    assert compare(-inf, null).p_value == pytest.approx(2 * 3 / 6)
-    assert compare(inf, null).p_value == pytest.approx(2 * 2 / 6)
-    assert compare(inf, [inf, inf]).direction.item() is None
-    assert math.isnan(float(compare(0.0, [-inf, inf]).null_median))
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: compare(0.0, [1.0], convention="paper"), "convention is 'paper'. Choose one of default, published"),
+        (lambda: compare([0.0, 1.0], np.zeros((5, 3))), r"observed has the shape \(2,\), but null has \(5, 3\)"),
+        (lambda: upper_p(0.0, np.zeros((5, 3))), "observed has the shape"),
+        (lambda: max_t(np.zeros((2, 2)), np.zeros((5, 2, 2))), "one value for each group"),
+        (lambda: adjust([0.1], "fdr"), "method is 'fdr'. Choose one of bh, by, holm, bonferroni, none"),
+        *((lambda p=p: adjust([0.1, p]), f"p holds {p}") for p in (-0.1, 1.5)),  # type: ignore[misc]
+        *((lambda p=p: percentile_interval([1.0, 2.0], p), "level is") for p in (0.0, 1.0, 95.0, nan)),  # type: ignore[misc]
+        (lambda: percentile_interval(1.0), "draws is a single number"),
+        *((lambda batch=batch, threads=threads: in_batches(_range, 5, Running(threads), batch=batch), "1 or greater")  # type: ignore[misc]
+          for batch, threads in ((0, None), (-1, 2), (1, 0))),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_an_error(call: Callable[[], object], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        call()
 
 
-def test_unknown_convention_and_shapes_that_do_not_fit_are_errors() -> None:
-    with pytest.raises(InputError, match=r"convention is 'paper'. Choose one of default, published"):
-        compare(0.0, [1.0], convention="paper")
-    with pytest.raises(InputError, match=r"observed has the shape \(2,\), but null has \(5, 3\)"):
-        compare([0.0, 1.0], np.zeros((5, 3)))
-    with pytest.raises(InputError, match="observed has the shape"):
-        upper_p(0.0, np.zeros((5, 3)))
-    with pytest.raises(InputError, match="one value for each group"):
-        max_t(np.zeros((2, 2)), np.zeros((5, 2, 2)))
+def _range(first: int, last: int) -> range:
+    return range(first, last)
 
 
 # Permutation: what p-values promise. Tolerances are four standard errors of a rejection rate over 20,000 tests.
@@ -250,8 +257,6 @@ def test_default_p_is_valid_for_shuffled_labels_with_ties() -> None:
 
 
 # Maximum over groups
-
-
 def literal_max(values: Iterable[float]) -> tuple[float, int]:
     best, where = nan, -1
     for index, value in enumerate(values):
@@ -279,8 +284,7 @@ def test_max_t_against_literal_loops(seed: int) -> None:
         value, index = literal_max(values.tolist())
         maxima = [literal_max(row)[0] for row in draws_of.tolist()]
         s = defined(maxima)
-        assert part.index == index
-        assert part.value == pytest.approx(value, nan_ok=True)
+        assert (part.index, part.value) == (index, pytest.approx(value, nan_ok=True))
         assert part.null.tolist() == pytest.approx(maxima, nan_ok=True)
         p = (sum(m >= value - 1e-12 * max(1, abs(value)) for m in s) + 1) / (len(s) + 1) if index >= 0 else nan
         assert part.p_value == pytest.approx(p, nan_ok=True)
@@ -298,10 +302,8 @@ def test_max_t_standardised_sees_through_a_noisy_group() -> None:
 def test_max_t_without_defined_groups_is_nan() -> None:
     for observed, null in (([nan, nan], np.zeros((4, 2))), ([nan], np.full((4, 1), nan)), ([], np.empty((4, 0)))):
         for part in max_t(observed, null):
-            assert math.isnan(part.value)
-            assert part.index == -1
-            assert math.isnan(part.p_value)
-            assert part.null.shape == (4,)
+            assert np.isnan([part.value, part.p_value]).all()
+            assert (part.index, part.null.shape) == (-1, (4,))
     no_draws = max_t([1.0, 2.0], np.empty((0, 2)))
     assert (no_draws.raw.value, no_draws.raw.index, no_draws.standardised.index) == (2.0, 1, -1)
     assert math.isnan(no_draws.raw.p_value)
@@ -311,18 +313,12 @@ def test_max_t_without_defined_groups_is_nan() -> None:
 
 
 # Multiplicity
-
-
 def literal_holm(p: Sequence[float]) -> list[float]:
     order = sorted(range(len(p)), key=p.__getitem__)
     adjusted = [0.0] * len(p)
     for rank, test in enumerate(order):
         adjusted[test] = max(min(1, (len(p) - before) * p[order[before]]) for before in range(rank + 1))
     return adjusted
-
-
-def test_bh_against_golden(golden: Any) -> None:
-    assert adjust(golden["bh"]["p"]).tolist() == pytest.approx(golden["bh"]["adjusted"], abs=1e-15)
 
 
 some_p = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.05, 1.0])), min_size=1, max_size=30)
@@ -373,17 +369,7 @@ def test_adjust_keeps_the_shape_and_passes_over_nan(method: str) -> None:
     assert np.isnan(adjust([nan, nan], method)).all()
 
 
-def test_adjust_names_what_it_knows() -> None:
-    with pytest.raises(InputError, match=r"method is 'fdr'. Choose one of bh, by, holm, bonferroni, none"):
-        adjust([0.1], "fdr")
-    for wrong in (-0.1, 1.5):
-        with pytest.raises(InputError, match=f"p holds {wrong}"):
-            adjust([0.1, wrong])
-
-
 # Bootstrap
-
-
 @given(arrays(np.float64, (12, 3), elements=st.floats(-1e6, 1e6) | st.just(nan)), st.floats(0.01, 0.99))
 def test_interval_against_numpy_quantiles(draws: Floats, level: float) -> None:
     low, high, n_undefined = percentile_interval(draws, level)
@@ -399,32 +385,19 @@ def test_interval_against_numpy_quantiles(draws: Floats, level: float) -> None:
             assert min(s) <= low[column] <= high[column] <= max(s)
 
 
-def test_interval_by_hand() -> None:
+def test_interval_of_few_draws_is_undefined() -> None:
+    for draws in (np.empty((0, 2)), np.zeros((1, 2)), np.full((9, 2), nan)):
+        interval = percentile_interval(draws)
+        assert np.isnan([interval.low, interval.high]).all()
+        assert [np.shape(field) for field in interval] == [(2,)] * 3
+    for shape in ((2, 3), ()):
+        assert [np.shape(field) for field in percentile_interval(np.zeros((5, *shape)))] == [shape] * 3
+    assert percentile_interval([inf] * 5).low == percentile_interval([inf] * 5).high == inf
     # positions 0.025·40 = 1 and 0.975·40 = 39 of 0 … 40
     low, high, _ = percentile_interval(np.random.default_rng(0).permutation(41).astype(float))
     assert (float(low), float(high)) == pytest.approx((1, 39))
     halfway = percentile_interval([0.0, 1.0], level=0.5)
     assert (float(halfway.low), float(halfway.high)) == (0.25, 0.75)
-
-
-def shapes(interval: Interval) -> list[tuple[int, ...]]:
-    return [np.shape(field) for field in interval]
-
-
-def test_interval_of_few_draws_is_undefined() -> None:
-    for draws in (np.empty((0, 2)), np.zeros((1, 2)), np.full((9, 2), nan)):
-        interval = percentile_interval(draws)
-        assert np.isnan(interval.low).all()
-        assert np.isnan(interval.high).all()
-        assert shapes(interval) == [(2,)] * 3
-    assert shapes(percentile_interval(np.zeros((5, 2, 3)))) == [(2, 3)] * 3
-    assert shapes(percentile_interval(np.zeros(5))) == [()] * 3
-    assert percentile_interval([inf] * 5).low == percentile_interval([inf] * 5).high == inf
-    for level in (0.0, 1.0, 95.0, nan):
-        with pytest.raises(InputError, match="level is"):
-            percentile_interval([1.0, 2.0], level)
-    with pytest.raises(InputError, match="draws is a single number"):
-        percentile_interval(1.0)
 
 
 def of_items(draws: int, first: int = 0, seed: int = 3) -> NDArray[np.int64]:
@@ -446,19 +419,14 @@ def test_batches_do_not_change_weights(weights: Callable[..., NDArray[np.int64]]
     assert weights(0).shape == (0, whole.shape[1])
 
 
-def test_item_weights_sum_to_the_items() -> None:
+def test_weights_sum_to_the_items_and_to_the_raters_of_each_group() -> None:
     assert (of_items(50).sum(axis=1) == 17).all()
     assert of_items(50).min() >= 0
     assert item_weights(0, 4, seed=0).shape == (4, 0)
     assert item_weights(1, 4, seed=0).tolist() == [[1]] * 4
-
-
-def test_rater_weights_sum_to_the_size_within_each_group() -> None:
-    groups = np.array([2, 0, -1, 0, 2, 2, 5, -1, 0])
-    weights = of_raters(50)
-    for group, size in ((0, 3), (2, 3), (5, 1)):
+    groups, weights = np.array([2, 0, -1, 0, 2, 2, 5, -1, 0]), of_raters(50)
+    for group, size in ((0, 3), (2, 3), (5, 1), (-1, 0)):
         assert (weights[:, groups == group].sum(axis=1) == size).all()
-    assert not weights[:, groups == -1].any()
     assert rater_weights([-1, -1], 3, seed=0).tolist() == [[0, 0]] * 3
     assert rater_weights([], 3, seed=0).shape == (3, 0)
 
@@ -481,12 +449,12 @@ def test_items_and_raters_are_drawn_independently() -> None:
 # Batches
 
 
-@pytest.mark.parametrize(("total", "batch"), [(0, 5), (1, 5), (5, 5), (11, 5), (40, 1)])
 @pytest.mark.parametrize("threads", [None, 1, 3])
-def test_batches_cover_the_range_in_order(total: int, batch: int, threads: int | None) -> None:
-    ranges = in_batches(lambda first, last: (first, last), total, Running(threads), batch=batch)
-    assert [number for first, last in ranges for number in range(first, last)] == list(range(total))
-    assert all(0 < last - first <= batch for first, last in ranges)
+def test_batches_cover_the_range_in_order(threads: int | None) -> None:
+    for total, batch in ((0, 5), (1, 5), (5, 5), (11, 5), (40, 1)):
+        ranges = in_batches(_range, total, Running(threads), batch=batch)
+        assert [number for one in ranges for number in one] == list(range(total))
+        assert all(0 < len(one) <= batch for one in ranges)
 
 
 def test_threads_and_batches_do_not_change_results() -> None:
@@ -545,12 +513,6 @@ def test_an_error_in_work_is_raised_and_stops_the_rest() -> None:
     with pytest.raises(ZeroDivisionError, match="draw 2"):
         in_batches(work, 1_000, Running(2), batch=1)
     assert len(started) < 100
-
-
-@pytest.mark.parametrize(("batch", "threads"), [(0, None), (-1, 2), (1, 0)])
-def test_batches_need_sizes_above_0(batch: int, threads: int | None) -> None:
-    with pytest.raises(InputError, match="1 or greater"):
-        in_batches(lambda first, last: None, 5, Running(threads), batch=batch)
 
 
 STOPPED = """

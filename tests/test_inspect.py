@@ -108,9 +108,7 @@ def a_task(**options: Any) -> Any:
 
 
 # Metrics -------------------------------------------------------------------------------------------------------------
-
-
-def test_metrics_against_statistics_of_the_same_counts(tmp_path: Path) -> None:
+def test_metrics_against_statistics_of_the_same_counts_and_by_hand(tmp_path: Path) -> None:
     log = evaluated(a_task(by="age"), lambda text, _: SAID.get(text, "C"), tmp_path)
     found = metrics_of(log)
     expected = {
@@ -125,10 +123,6 @@ def test_metrics_against_statistics_of_the_same_counts(tmp_path: Path) -> None:
             f"scored[age={group}]": scored,
         }
     assert found == pytest.approx(expected)
-
-
-def test_metrics_against_distances_by_hand(tmp_path: Path) -> None:
-    found = metrics_of(evaluated(a_task(by="age"), lambda text, _: SAID.get(text, "C"), tmp_path))
     # Everyone: modes 3, since 3 3 3 4; 1; 1; 3. Distances |3 − 0|, |1 − 1|, and K = 3 twice.
     assert EVERYONE.tolist() == [[3, 3, 3, 4], [4, 6, 2, 1], [2, 7, 2, 2], [1, 1, 1, 4]]
     assert found["ada_met"] == pytest.approx((3 + 0 + 3 + 3) / 4)
@@ -136,6 +130,7 @@ def test_metrics_against_distances_by_hand(tmp_path: Path) -> None:
     assert found["ada_met[age=young]"] == pytest.approx((0 + 0 + 3 + 3) / 4)  # modes 0, 1, 2.5, 3
     assert found["ada_met[age=old]"] == pytest.approx((2.5 + 1 + 3) / 3)  # modes 2.5, 0, 1, and none of item 4
     assert found["ada_met_answered[age=old]"] == pytest.approx((2.5 + 1) / 2)
+    assert [list(sample.target) for sample in a_task().dataset] == [["D"], ["B"], ["B"], ["D"], []]
 
 
 def test_all_epochs_count(tmp_path: Path) -> None:
@@ -180,20 +175,15 @@ def test_crossings(tmp_path: Path) -> None:
 
 
 # Scores --------------------------------------------------------------------------------------------------------------
-
-
 def test_scores_tell_how_an_answer_was_read(tmp_path: Path) -> None:
     log = evaluated(a_task(), lambda text, _: SAID.get(text, "C"), tmp_path)
     scores = {sample.id: sample.scores["alignment"] for sample in log.samples}
-    assert scores["1"].value == {"state": "answered", "point": 0, "distance": 3.0}
-    assert (scores["1"].answer, scores["1"].explanation, scores["1"].reason) == ("never", "whole_answer: A", None)
-    assert scores["2"].value == {"state": "answered", "point": 1, "distance": 0.0}
+    assert [(one.value["state"], one.value["point"], one.value["distance"], one.reason) for one in scores.values()] == [
+        ("answered", 0, 3.0, None), ("answered", 1, 0.0, None), ("refused", None, K, "refusal"),
+        ("unreadable", None, K, "invalid_response_format"), ("answered", 2, None, None),  # nobody rated the last
+    ]  # fmt: skip
+    assert (scores["1"].answer, scores["1"].explanation, scores["3"].answer) == ("never", "whole_answer: A", None)
     assert scores["2"].explanation.endswith(": B")
-    assert scores["3"].value == {"state": "refused", "point": None, "distance": K}
-    assert (scores["3"].answer, scores["3"].reason) == (None, "refusal")
-    assert scores["4"].value == {"state": "unreadable", "point": None, "distance": K}
-    assert scores["4"].reason == "invalid_response_format"
-    assert scores["5"].value == {"state": "answered", "point": 2, "distance": None}  # nobody rated it
 
 
 def test_a_filter_refuses_and_a_failure_is_no_answer(tmp_path: Path) -> None:
@@ -247,31 +237,20 @@ def test_a_scorer_for_a_task_of_ones_own(tmp_path: Path) -> None:
 
 
 # Task ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prompt", ["plain", "described", "table"])
 def test_the_task_asks_what_plurivox_ask_would(prompt: str) -> None:
+    from inspect_ai.model import GenerateConfig
+
     examples = (Example("Help others.", "often"),)
     task = a_task(prompt=prompt, persona="a nurse", examples=examples)
     plan = make_plan(ITEMS, QUESTION, ["m"], prompts=[prompt], personas=["a nurse"], examples=examples)
     for sample, request in zip(task.dataset, plan.requests(), strict=True):
         assert sample.id == request.item
         assert [{"role": one.role, "content": one.content} for one in sample.input] == list(request.messages)
-        assert sample.metadata == {"prompt": request.prompt}
-        assert sample.choices == LABELS
-    assert task.name == f"{prompt}, as a nurse, with 1 example"
-    assert task.config.temperature == 0
-
-
-def test_targets_are_the_modes_of_all_raters() -> None:
-    assert [list(sample.target) for sample in a_task().dataset] == [["D"], ["B"], ["B"], ["D"], []]
-
-
-def test_options_of_the_task() -> None:
-    from inspect_ai.model import GenerateConfig
-
-    task = a_task(epochs=2, config=GenerateConfig(temperature=1.0), fail_on_error=True, name="mine")
-    assert (task.epochs, task.config.temperature, task.fail_on_error, task.name) == (2, 1.0, True, "mine")
+        assert (sample.metadata, sample.choices) == ({"prompt": request.prompt}, LABELS)
+    assert (task.name, task.config.temperature) == (f"{prompt}, as a nurse, with 1 example", 0)
+    other = a_task(epochs=2, config=GenerateConfig(temperature=1.0), fail_on_error=True, name="mine")
+    assert (other.epochs, other.config.temperature, other.fail_on_error, other.name) == (2, 1.0, True, "mine")
 
 
 @pytest.mark.parametrize("log_format", ["eval", "json"])
@@ -334,8 +313,7 @@ def test_the_example_in_the_documentation(tmp_path: Path, monkeypatch: pytest.Mo
     names: dict[str, Any] = {"__name__": "norms"}
     exec(example, names)
     found = metrics_of(evaluated(names["norms"](), lambda text, _: SAID.get(text, "C"), tmp_path, epochs=3))
-    assert found["ada_met[age=old]"] == pytest.approx((2.5 + 1 + 3) / 3)
-    assert found["scored"] == 12
+    assert (found["ada_met[age=old]"], found["scored"]) == (pytest.approx((2.5 + 1 + 3) / 3), 12)
     told = page.split("## What is reported")[1]
     assert all(f"`{name.split('[')[0]}" in told or f"`{name}`" in told for name in found)
 
@@ -349,8 +327,6 @@ def test_no_rating_gets_into_the_log(tmp_path: Path) -> None:
 
 
 # What cannot be asked ------------------------------------------------------------------------------------------------
-
-
 def test_another_scale() -> None:
     from plurivox.inspect import alignment_scorer
 

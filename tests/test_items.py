@@ -66,8 +66,6 @@ def literal_need(a: Array, n: int, values: Array, precision: float) -> int:
 
 
 # The list ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize(
     "scale", [pv.Scale.range(0, 4), pv.Scale(list("ABCDE"), values=[-1, 0, 0.5, 10, 11]), pv.Scale(list("ABCDE"))]
@@ -103,19 +101,27 @@ def test_the_list_starts_with_what_one_more_rating_tells_most_about() -> None:
         (-round(row["information_gain"], 11), -round(row["ci_high"] - row["ci_low"], 8), row["item"])
         for row in found.iter_rows(named=True)
     ]
-    assert keys == sorted(keys)
-    assert found["n_ratings"][0] == study.ratings.counts().sum(axis=1).min()
+    assert (keys, found["n_ratings"][0]) == (sorted(keys), study.ratings.counts().sum(axis=1).min())
 
 
-def test_equal_items_are_listed_by_name() -> None:
-    assert pv.items(ratings_of([[1, 1, 0]] * 12)).uncertain["item"].to_list() == sorted(f"i{i}" for i in range(12))
-
-
-def test_of_equal_gains_the_wider_interval_comes_first() -> None:
-    """Two ratings on neighbouring points and on opposite ends tell as much, but leave the mean less sure."""
-    found = pv.items(ratings_of([[0, 1, 1, 0], [1, 0, 0, 1]])).uncertain
-    assert found["information_gain"][0] == pytest.approx(found["information_gain"][1], abs=1e-12)
-    assert found["item"].to_list() == ["i1", "i0"]
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([[1, 1, 0]] * 12, sorted(f"i{i}" for i in range(12))),  # equal ones by name
+        # Two ratings on neighbouring points and on opposite ends tell as much, but leave the mean less sure.
+        ([[0, 1, 1, 0], [1, 0, 0, 1]], ["i1", "i0"]),
+        (np.zeros((3, 2), dtype=int), ["i0", "i1", "i2"]),
+        ([[k, 2 * k, k] for k in (1, 2, 4, 8)], ["i0", "i1", "i2", "i3"]),  # more ratings tell less each
+    ],
+)
+def test_the_order_of_the_list(counts: Any, expected: list[str]) -> None:
+    found = pv.items(ratings_of(counts))
+    rows, n = found.uncertain, np.sum(counts, axis=1)
+    assert (rows["item"].to_list(), rows["mean"].null_count()) == (expected, np.count_nonzero(n == 0))
+    assert (rows["ci_high"] - rows["ci_low"]).round(12).is_sorted(descending=True)
+    assert found.divided.height == 0
+    if len(expected) == 2:
+        assert rows["information_gain"][0] == pytest.approx(rows["information_gain"][1], abs=1e-12)
 
 
 def test_unrated_items_are_on_top_without_a_mean() -> None:
@@ -125,16 +131,6 @@ def test_unrated_items_are_on_top_without_a_mean() -> None:
     assert first["expected_mean"] == pytest.approx(2)
     assert found["mean"].null_count() == found["entropy"].null_count() == 1
     assert not found["mean"].is_nan().any()
-
-
-def test_no_item_is_rated() -> None:
-    found = pv.items(ratings_of(np.zeros((3, 2), dtype=int)))
-    assert found.uncertain["item"].to_list() == ["i0", "i1", "i2"]
-    assert found.uncertain["mean"].null_count() == 3
-    assert found.divided.height == 0
-
-
-def test_the_entropy_of_one_voice_is_0() -> None:
     (entropy,) = pv.items(ratings_of([[3, 0]])).uncertain["entropy"]
     assert str(entropy) == "0.0"  # not -0.0
 
@@ -150,10 +146,7 @@ def test_two_points() -> None:
 
 
 @settings(max_examples=25)
-@given(
-    st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=1, max_size=5),
-    st.floats(0.05, 20),
-)
+@given(st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=1, max_size=5), st.floats(0.05, 20))
 def test_what_holds_for_all_items(counts: list[list[int]], prior: float) -> None:
     found = pv.items(ratings_of(counts), prior=prior).uncertain
     assert found.height == len(counts)
@@ -170,15 +163,7 @@ def test_what_holds_for_all_items(counts: list[list[int]], prior: float) -> None
     assert mirrored["ratings_needed"].to_list() == own["ratings_needed"].to_list()
 
 
-def test_more_ratings_tell_less_each() -> None:
-    found = pv.items(ratings_of([[k, 2 * k, k] for k in (1, 2, 4, 8)])).uncertain
-    assert found["item"].to_list() == ["i0", "i1", "i2", "i3"]
-    assert (found["ci_high"] - found["ci_low"]).is_sorted(descending=True)
-
-
 # Totals --------------------------------------------------------------------------------------------------------------
-
-
 def test_totals_are_as_good_as_ratings(write: Write) -> None:
     lines = "".join(f"i{i},{','.join(map(str, row))}\n" for i, row in enumerate(COUNTS))
     totals = pv.read_ratings(write("t.csv", "item,0,1,2,3,4\n" + lines), scale="0:4", layout="totals")
@@ -200,46 +185,29 @@ def test_totals_of_millions(write: Write) -> None:
 
 
 # Precision -----------------------------------------------------------------------------------------------------------
-
-
-def test_precision_as_given() -> None:
-    counts = np.array(COUNTS)
+def test_precision_as_given_in_units_of_the_scale() -> None:
+    wide = pv.Scale(range(5), values=[0, 100, 200, 300, 400])
     for precision in (0.25, 0.7, 3):
-        found = pv.items(ratings_of(counts), precision=precision)
+        found = pv.items(ratings_of(COUNTS), precision=precision)
         assert found.settings["precision"] == precision
-        for i, row in enumerate(counts):
+        for i, row in enumerate(np.array(COUNTS)):
             need = literal_need(row + 1.0, int(row.sum()), np.arange(5.0), precision)
             assert rows_of(found)[f"i{i}"]["ratings_needed"] == need
-
-
-def test_precision_is_in_units_of_the_scale() -> None:
-    narrow = pv.items(ratings_of(COUNTS), precision=0.3)
-    wide = pv.items(ratings_of(COUNTS, pv.Scale(range(5), values=[0, 100, 200, 300, 400])), precision=30)
-    assert narrow.uncertain["ratings_needed"].to_list() == wide.uncertain["ratings_needed"].to_list()
-
-
-@pytest.mark.parametrize("precision", [0, -1, -0.1, math.nan, math.inf])
-def test_precision_has_to_be_above_0(precision: float) -> None:
-    with pytest.raises(InputError, match=f"precision is {precision}"):
-        pv.items(ratings_of(COUNTS), precision=precision)
+        other = pv.items(ratings_of(COUNTS, wide), precision=100 * precision)
+        assert other.uncertain["ratings_needed"].to_list() == found.uncertain["ratings_needed"].to_list()
 
 
 # Prior ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_number_is_the_weight_of_every_point() -> None:
-    one, each = pv.items(ratings_of(COUNTS), prior=0.5), pv.items(ratings_of(COUNTS), prior=[0.5] * 5)
-    assert one.settings["prior"] == each.settings["prior"] == [0.5] * 5
-    assert one.uncertain.equals(each.uncertain)
-    assert one.distributions().equals(each.distributions())
-
-
-def test_a_prior_that_the_items_suggest() -> None:
+def test_a_number_is_the_weight_of_every_point_and_items_may_suggest_a_prior() -> None:
     ratings = pv.simulate(n_items=80, n_raters=30, ratings_per_item=(1, 12), seed=4).ratings
     fit = fit_prior(ratings.counts())
-    found = pv.items(ratings, prior="empirical-bayes")
-    assert found.settings["prior"] == list(fit.alpha)
-    assert found.uncertain.equals(pv.items(ratings, prior=fit.alpha).uncertain)
+    for prior, same in ((0.5, [0.5] * 5), ("empirical-bayes", list(fit.alpha))):
+        one, each = pv.items(ratings, prior=prior), pv.items(ratings, prior=same)
+        assert one.settings["prior"] == each.settings["prior"] == same
+        assert one.uncertain.equals(each.uncertain)
+        assert one.distributions().equals(each.distributions())
 
 
 def test_a_strong_prior_pulls_means_to_its_own() -> None:
@@ -250,15 +218,19 @@ def test_a_strong_prior_pulls_means_to_its_own() -> None:
     assert rated["expected_mean"].to_numpy() == pytest.approx(rated["mean"].to_numpy(), abs=0.03)
 
 
-@pytest.mark.parametrize("prior", [0, -1, math.nan, [1, 1], [1, 1, 0, 1, 1], "bayes", "1"])
-def test_bad_priors(prior: Any) -> None:
-    with pytest.raises(InputError, match="prior is "):
-        pv.items(ratings_of(COUNTS), prior=prior)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("prior", value) for value in (0, -1, math.nan, [1, 1], [1, 1, 0, 1, 1], "bayes", "1")),
+        *(("precision", value) for value in (0, -1, -0.1, math.nan, math.inf)),
+    ],
+)
+def test_bad_priors_and_precisions(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=f"{name} is {value if name == 'precision' else ''}"):
+        pv.items(ratings_of(COUNTS), **{name: value})
 
 
 # Distributions -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prior", PRIORS)
 def test_distributions_against_beta_distributions(prior: Any) -> None:
     found = pv.items(ratings_of(COUNTS), prior=prior).distributions()
@@ -279,30 +251,16 @@ def test_distributions_of_some_items_in_the_order_asked() -> None:
     some = found.distributions(["i3", "i1"])
     assert some["item"].to_list() == ["i3"] * 5 + ["i1"] * 5
     assert some.filter(item="i1").equals(found.distributions().filter(item="i1"))
+    assert some.filter(item="i1").equals(found.distributions("i1"))
     none = found.distributions([])
     assert (none.height, none.columns) == (0, some.columns)
-
-
-def test_distributions_name_the_points() -> None:
-    found = pv.items(ratings_of([[1, 0, 2]], pv.Scale(["No", "[b]?[/]", "=Yes"]))).distributions()
-    assert found["point"].to_list() == ["No", "[b]?[/]", "=Yes"]
-
-
-def test_an_item_that_is_not_there() -> None:
-    found = pv.items(ratings_of(COUNTS))
     with pytest.raises(SelectionError, match="there is no item 'nothing'"):
         found.distributions(["i1", "nothing"])
-
-
-def test_one_name_is_as_good_as_a_list_of_one() -> None:
-    found = pv.items(ratings_of(COUNTS))
-    assert found.distributions("i1").equals(found.distributions(["i1"]))
-    assert found.distributions("i1").height == 5
+    labels = ["No", "[b]?[/]", "=Yes"]
+    assert pv.items(ratings_of([[1, 0, 2]], pv.Scale(labels))).distributions()["point"].to_list() == labels
 
 
 # Dividing items ------------------------------------------------------------------------------------------------------
-
-
 def test_the_prior_does_not_move_dividing_items() -> None:
     effect = pv.Effect({"gender": "Woman"}, shared_sd=2.0)
     ratings = pv.simulate(n_items=30, n_raters=40, effects=[effect], seed=1).ratings

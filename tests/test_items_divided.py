@@ -45,8 +45,12 @@ def ratings_of(scores: Array, scale: pv.Scale | None = None, **attributes: Any) 
         "score": scores[item, rater].astype(int),
         **{name: [column[r] for r in rater] for name, column in attributes.items()},
     })  # fmt: skip
-    scale = scale or pv.Scale.range(0, 4)
-    return pv.Ratings.from_frame(frame, scale=scale, rater_attributes=list(attributes))
+    return pv.Ratings.from_frame(frame, scale=scale or pv.Scale.range(0, 4), rater_attributes=list(attributes))
+
+
+def in_turn(names: str, n: int) -> list[str]:
+    """Return a letter for each of n raters."""
+    return [names[r % len(names)] for r in range(n)]
 
 
 def drawn(seed: int, n_items: int, n_raters: int, missing: float = 0.0, leniency: float = 0.5) -> Array:
@@ -59,8 +63,6 @@ def drawn(seed: int, n_items: int, n_raters: int, missing: float = 0.0, leniency
 
 
 # Literal twins -------------------------------------------------------------------------------------------------------
-
-
 def differences(x: Array, labels: Array, group: int) -> dict[int, tuple[float, int, int]]:
     """Return by item the difference of means of a group and its rest, and the number of ratings of both."""
     found = {}
@@ -209,8 +211,6 @@ def test_many_groups_of_which_few_rate_an_item() -> None:
 
 
 # What shrinking is worth, with a known truth --------------------------------------------------------------------------
-
-
 def normal_study(seed: int, leniency: float, n_items: int = 50, n_raters: int = 50) -> tuple[pv.Ratings, Array]:
     """Return ratings that are normal but for rounding, and the true difference of the first group on each item."""
     rng = np.random.default_rng(seed)
@@ -259,15 +259,7 @@ def test_without_true_differences_nothing_is_left_but_leniency() -> None:
     assert rows["shrunken"].mean() == pytest.approx(10, abs=0.5)
 
 
-def test_one_item_keeps_its_difference() -> None:
-    ratings = ratings_of(drawn(1, 1, 30), group=["ab"[r % 2] for r in range(30)])
-    row = pv.items(ratings, "group", permutations=9).divided.row(0, named=True)
-    assert row["shrunken"] == pytest.approx(row["difference"])
-
-
 # Claims --------------------------------------------------------------------------------------------------------------
-
-
 def null_study(seed: int, design: str) -> pv.Ratings:
     rng = np.random.default_rng(seed)
     if design == "crossed":
@@ -356,7 +348,7 @@ def test_several_items_are_counted_and_the_first_is_named() -> None:
     assert f"The clearest is item {first}: gender: " in sentence
 
 
-def test_nothing_is_claimed_without_a_difference() -> None:
+def test_nothing_is_claimed_without_a_difference_or_without_enough_shuffles() -> None:
     found = pv.items(planted(0), ["gender", "age"])
     p = found.divided["p_adjusted"][0]
     assert found.findings()[:-1] == [
@@ -364,37 +356,28 @@ def test_nothing_is_claimed_without_a_difference() -> None:
         f"p = {p:.3f}.".replace("0.", ".")
     ]
     assert found.statements()[0].weight < 2
-
-
-def test_what_more_shuffles_might_change_is_not_claimed() -> None:
-    """With 39 shuffles the smallest p is .05 for two tails, so that nothing can be decided."""
-    found = pv.items(planted(), ["gender", "age"], permutations=39, max_permutations=39)
-    assert found.divided["p_adjusted"][0] == 0.05
-    assert claimed(found).is_empty()
-    assert found.findings()[:-1] == [
+    # With 39 shuffles the smallest p is .05 for two tails, so that nothing can be decided.
+    few = pv.items(planted(), ["gender", "age"], permutations=39, max_permutations=39)
+    assert (few.divided["p_adjusted"][0], claimed(few).height) == (0.05, 0)
+    assert few.findings()[:-1] == [
         "Whether an item divides groups is undecided: the largest of 240 differences has p = .050 from 39 "
         "shuffles; more permutations would decide."
     ]
+    none = pv.items(planted(), "gender", permutations=0)
+    assert none.divided["p_value"].null_count() == none.divided["p_adjusted"].null_count() == 60
+    assert (none.divided["item"][0], none.settings["largest_z_by_chance"]) == ("i007", None)
+    assert none.findings()[:-1] == ["Without permutations, no item is said to divide groups."]
 
 
-def test_without_permutations_differences_have_no_p() -> None:
-    found = pv.items(planted(), "gender", permutations=0)
-    assert found.divided["p_value"].null_count() == found.divided["p_adjusted"].null_count() == 60
-    assert found.divided["item"][0] == "i007"
-    assert found.settings["largest_z_by_chance"] is None
-    assert found.findings()[:-1] == ["Without permutations, no item is said to divide groups."]
-
-
-def test_equal_ratings_differ_from_nothing() -> None:
-    found = pv.items(ratings_of(np.full((4, 20), 3.0), group=["ab"[r % 2] for r in range(20)]), "group", permutations=9)
-    assert found.divided.select("direction", "difference", "shrunken", "z", "p_adjusted").unique().rows() == [
-        (None, 0.0, 0.0, 0.0, 1.0)
-    ]
+def test_one_item_keeps_its_difference_and_equal_ratings_have_none() -> None:
+    row = pv.items(ratings_of(drawn(1, 1, 30), group=in_turn("ab", 30)), "group", permutations=9).divided
+    assert row["shrunken"].item() == pytest.approx(row["difference"].item())
+    found = pv.items(ratings_of(np.full((4, 20), 3.0), group=in_turn("ab", 20)), "group", permutations=9).divided
+    same = found.select("direction", "difference", "shrunken", "z", "p_adjusted").unique()
+    assert same.rows() == [(None, 0.0, 0.0, 0.0, 1.0)]
 
 
 # What is withheld ----------------------------------------------------------------------------------------------------
-
-
 def few_who_differ(top: int = 4) -> pv.Ratings:
     """Return ratings in which four of group b, against twelve of a, certainly differ on the first two of twelve items.
 
@@ -433,7 +416,8 @@ def test_few_ratings_on_a_side_leave_only_claims_without_numbers_and_the_item_wi
 
 def test_an_item_on_which_few_are_said_to_differ_is_shown_without_scores() -> None:
     ratings = few_who_differ()
-    view = pv.item_view(ratings, "i001", by="group", permutations=199, within=None)
+    given: dict[str, Any] = {"by": "group", "permutations": 199, "within": None}
+    view = pv.item_view(ratings, "i001", **given)
     assert [view.table(name).height for name in ("groups", "distribution", "use")] == [1, 0, 0]
     assert view.to_frame().select("plurality", "mean", "n_ratings").row(0) == (None, None, 16)
     assert view.findings()[0].startswith("Item i001: 16 ratings. Its scores are not shown: a group with fewer than 5 ")
@@ -441,48 +425,39 @@ def test_an_item_on_which_few_are_said_to_differ_is_shown_without_scores() -> No
     assert "They are not shown" in json.dumps(pv.plots.item_groups(view).to_dict())
     assert [one.title for one in item_tables(view)] == []
     for item, least in (("i001", 1), ("i005", 5), ("i011", 5)):
-        view = pv.item_view(ratings, item, by="group", permutations=199, within=None, min_group_size=least)
+        view = pv.item_view(ratings, item, **given, min_group_size=least)
         assert view.table("use")["n_ratings"].sum() >= 16
-
-
-def test_on_a_long_scale_withheld_differences_are_rounded_more() -> None:
-    found = pv.items(few_who_differ(100), "group", permutations=199, within=None).divided
-    few = found.filter(pl.col("note") != "")["shrunken"]
-    assert few.len() == 2
-    assert (few.round(0) == few).all()
+    long = pv.items(few_who_differ(100), **given).divided  # on a long scale differences are rounded more
+    few = long.filter(pl.col("note") != "")["shrunken"]
+    assert (few.len(), few.round(0).to_list()) == (2, few.to_list())
 
 
 def test_small_groups_are_not_compared() -> None:
-    scores = drawn(2, 10, 30)
-    group = ["tiny"] * 3 + ["wee"] * 2 + ["big"] * 14 + ["other"] * 11
-    found = pv.items(ratings_of(scores, group=group), "group", permutations=9)
-    assert set(found.divided["group"]) <= {"big", "other"}
-    assert found.settings["n_comparisons"] == 20
-    assert "tiny" not in found.to_json()
-    two = pv.items(ratings_of(scores, group=["tiny"] * 3 + ["big"] * 27), "group", permutations=9)
-    assert two.divided.is_empty()
-    assert two.findings()[:-1] == []
-    assert pv.items(ratings_of(scores, group=group), "rater", permutations=9).divided.is_empty()
+    def found(*group: str, by: str = "group") -> pv.Items:
+        return pv.items(ratings_of(drawn(2, 10, 30), group=group), by, permutations=9)
+
+    several = found(*["tiny"] * 3, *["wee"] * 2, *["big"] * 14, *["other"] * 11)
+    assert set(several.divided["group"]) <= {"big", "other"}
+    assert several.settings["n_comparisons"] == 20
+    assert "tiny" not in several.to_json()
+    two = found(*["tiny"] * 3, *["big"] * 27)
+    assert (two.divided.height, two.findings()[:-1]) == (0, [])
+    assert found(*["big"] * 30, by="rater").divided.is_empty()
 
 
 # Who is shuffled with whom --------------------------------------------------------------------------------------------
-
-
 def test_groups_that_strata_keep_apart_are_not_tested() -> None:
-    scores = drawn(2, 10, 30)
     batch = ["first" if r < 15 else "second" for r in range(30)]
-    gender = ["mw"[r % 2] for r in range(30)]
-    ratings = ratings_of(scores, batch=batch, gender=gender)
-    found = pv.items(ratings, ["batch", "gender"], within="batch", permutations=19)
-    assert found.divided["axis"].unique().to_list() == ["gender"]
-    assert found.settings["unmoved"] == ["batch"]
+    ratings = ratings_of(drawn(2, 10, 30), batch=batch, gender=in_turn("mw", 30))
+    given: dict[str, Any] = {"by": ["batch", "gender"], "within": "batch", "permutations": 19}
+    found = pv.items(ratings, **given)
+    assert (found.divided["axis"].unique().to_list(), found.settings["unmoved"]) == (["gender"], ["batch"])
     assert found.findings()[1] == (
         "batch: no raters of different groups can be exchanged (raters shuffled within batch), so no item is tested."
     )
-    view = pv.item_view(ratings, "i003", ["batch", "gender"], within="batch", permutations=19).to_frame()
-    assert view.filter(axis="batch")["p_value"].null_count() == 2
+    view = pv.item_view(ratings, "i003", **given).to_frame()
     assert view.filter(axis="batch")["note"].str.contains("cannot be shuffled").all()
-    assert view.filter(axis="gender")["p_value"].null_count() == 0
+    assert [view.filter(axis=axis)["p_value"].null_count() for axis in ("batch", "gender")] == [2, 0]
 
 
 def test_strata_take_away_what_batches_cause() -> None:
@@ -506,8 +481,7 @@ def test_with_several_values_each_value_is_compared_with_those_who_lack_it() -> 
     ratings = ratings_of(scores, race=race)
     found = pv.items(ratings, "race", several={"race": ";"}, permutations=19)
     assert set(found.divided["group"]) <= {"x", "y", "z"}
-    assert found.divided.height == 12
-    assert found.settings["n_comparisons"] == 36
+    assert (found.divided.height, found.settings["n_comparisons"]) == (12, 36)
     has = np.array(["y" in one.split(";") for one in race])
     own = {i: z for (i, _), z in z_values(scores, has.astype(int), [1]).items()}
     for row in found.divided.filter(group="y").iter_rows(named=True):
@@ -527,43 +501,30 @@ def test_with_several_values_each_value_is_compared_with_those_who_lack_it() -> 
 )
 def test_bad_options(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        pv.items(ratings_of(drawn(1, 3, 12), gender=["mw"[r % 2] for r in range(12)]), **{"by": "gender", **options})
-
-
-def test_neither_threads_nor_batches_nor_blocks_nor_parts_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    def asked(**how: Any) -> tuple[str, list[float]]:
-        attributes = {"gender": ["mw"[r % 2] for r in range(50)], "age": [list("abc")[r % 3] for r in range(50)]}
-        scale = pv.Scale(range(5), values=[0, 0.1, 0.7, 1.3, 9])
-        found = pv.items(
-            ratings_of(drawn(9, 40, 50, 0.4), scale, **attributes), ["gender", "age"], permutations=60, **how
-        )
-        return found.to_json(), found.null.tolist()
-
-    whole = asked(threads=1)
-    assert asked(threads=3) == whole
-    monkeypatch.setattr("plurivox.lenses.items.dividing.CELLS", 100)
-    assert asked(threads=2) == whole
-    monkeypatch.setattr("plurivox.domain.counts.cut", functools.partial(cut, size=70))
-    assert asked(threads=2) == whole
+        pv.items(ratings_of(drawn(1, 3, 12), gender=in_turn("mw", 12)), **{"by": "gender", **options})
 
 
 # An item opened from the list -----------------------------------------------------------------------------------------
+def test_an_item_carries_the_p_of_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = ["x;y" if r % 3 else "x" if r % 2 else "z" for r in range(50)]
 
+    def rated() -> pv.Ratings:
+        return ratings_of(drawn(4, 25, 50, 0.2), gender=in_turn("mw", 50), age=in_turn("abc", 50), many=many)
 
-def test_an_item_carries_the_p_of_the_list() -> None:
-    ratings = ratings_of(
-        drawn(4, 25, 50, 0.2), gender=["mw"[r % 2] for r in range(50)], age=[list("abc")[r % 3] for r in range(50)],
-        many=["x;y" if r % 3 else "x" if r % 2 else "z" for r in range(50)],
-    )  # fmt: skip
     options: dict[str, Any] = {"several": {"many": ";"}, "permutations": 80, "seed": 2}
-    found = pv.items(ratings, ["gender", "age", "many"], **options)
+    ratings, by = rated(), ["gender", "age", "many"]
+    found = pv.items(ratings, by, **options)
     for item in found.divided["item"].unique(maintain_order=True)[:5]:
-        groups = pv.item_view(ratings, item, ["gender", "age", "many"], **options).to_frame()
+        groups = pv.item_view(ratings, item, by, **options).to_frame()
         for row in found.divided.filter(item=item).iter_rows(named=True):
             same = groups.filter(axis=row["axis"], group=row["group"])["p_adjusted_items"]
             assert same.is_empty() or same.to_list() == [row["p_adjusted"]]
         assert groups["p_adjusted_items"].drop_nulls().len() > 4
         assert (groups["p_adjusted_items"].drop_nulls() >= found.divided["p_adjusted"].min()).all()
+    for name, value in (("lenses.items.dividing.CELLS", 100), ("domain.counts.cut", functools.partial(cut, size=70))):
+        monkeypatch.setattr(f"plurivox.{name}", value)  # neither blocks nor parts change a bit
+        again = pv.items(rated(), by, **options, threads=2)
+        assert (again.to_json(), again.null.tolist()) == (found.to_json(), found.null.tolist())
 
 
 def test_an_item_is_not_more_certain_than_the_list_says_unless_it_was_fixed() -> None:
