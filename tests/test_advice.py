@@ -334,7 +334,7 @@ def test_nothing_is_said_where_nothing_can_be_seen() -> None:
         (ratings.where(**few), {"min_group_size": 1}, "too few others rated the same items"),
         (ratings.where(items={"item": list(range(10))}), {}, "fewer than 20 items"),
     ):
-        found = pv.advise(rated, trained, interval="none", **more)  # type: ignore[arg-type]
+        found = pv.advise(rated, trained, interval="none", **more)
         assert found.to_frame().is_empty()
         assert told in found.findings()[0]
 
@@ -397,7 +397,7 @@ def test_the_command_names_raters_in_csv_only_and_takes_thresholds(files: tuple[
         assert told in refused("advise", files[0], *more.split(), code=None)
     for wrong, told in (({"by": []}, "by names no axis"), ({"max_pairs": -1}, "max_pairs is -1")):
         with pytest.raises(InputError, match=told):
-            pv.advise(*study(0)[:2], **wrong)  # type: ignore[arg-type]
+            pv.advise(*study(0)[:2], **wrong)
     with pytest.raises(InputError, match="part is 2"):
         Thresholds(part=2)
 

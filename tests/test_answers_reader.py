@@ -157,8 +157,9 @@ def test_hostile_answers_stay_between_their_marks(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["I'm sorry, but I cannot help with that.", "zzz qqq", "", "X or Z or A or B", NAMED["refusal"]], ids=str
-)
+    "reply", ["I'm sorry, but I cannot help with that.", "zzz qqq", "", "X or Z or A or B", NAMED["refusal"]],
+    ids=["refused", "nonsense", "nothing", "many letters", "a refusal"],
+)  # fmt: skip
 def test_a_reader_that_does_not_do_its_work_changes_nothing(unread: Path, reply: Any) -> None:
     before = rows(unread)
     with ModelServer(say(reply) if isinstance(reply, str) else reply) as server:

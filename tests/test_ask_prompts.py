@@ -112,15 +112,16 @@ def test_a_question_is_needed_where_the_prompt_asks_one(write: Write) -> None:
 def test_the_command_line_wants_a_question_and_shows_how(write: Write) -> None:
     given = ["ask", write("items.csv", ITEMS.write_csv()), "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
     for scale in ("0:4", write("scale.toml", 'labels = ["no", "yes"]\nquestion = ""\n')):
-        for more in ([], ["--dry-run"], ["--dry-run", "--question", ""]):
+        for more in ((), ("--dry-run",), ("--dry-run", "--question", "")):
             told = refused(*given, "--scale", scale, *more)
             assert told.startswith("error: no question is given, but the prompt 'plain' asks one. Give it, as in: plur")
             assert "plurivox ask items.csv --scale 0:4 --question 'How harmful is this text?' --model NAME" in told
             assert 'question = "How harmful is this text?"' in told
     scale = write("told.toml", 'labels = ["no", "yes"]\nquestion = "Is it rude?"\n')
-    for more, said in (([], "Is it rude?"), (["--question", "Is it kind?"], "Is it kind?"),
-                       (["--raw-prompt", write("own.txt", "Rude? {{ text }}")], "Rude? Be kind.")):  # fmt: skip
-        assert said in ran(*given, "--scale", scale, "--dry-run", *more).out
+    own = write("own.txt", "Rude? {{ text }}")
+    assert "Is it rude?" in ran(*given, "--scale", scale, "--dry-run").out
+    assert "Is it kind?" in ran(*given, "--scale", scale, "--dry-run", "--question", "Is it kind?").out
+    assert "Rude? Be kind." in ran(*given, "--scale", scale, "--dry-run", "--raw-prompt", own).out
 
 
 @pytest.mark.parametrize(

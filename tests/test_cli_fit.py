@@ -80,7 +80,8 @@ def test_training_is_as_from_python(study: Path, tmp_path: Path) -> None:
     items = pl.read_csv(study / "items.csv")
     right = pv.models.fit(pv.read_ratings(study / "ratings.csv"), items, "mlp-ce", seed=3).predict(items)
     assert printed["item"].to_list() == right["item"].to_list()
-    np.testing.assert_allclose(*(one.select("0", "1", "2", "3").to_numpy() for one in (printed, right)))
+    made, wanted = (one.select("0", "1", "2", "3").to_numpy() for one in (printed, right))
+    np.testing.assert_allclose(made, wanted)
 
 
 def test_context_scale_and_name(study: Path, tmp_path: Path) -> None:

@@ -676,8 +676,8 @@ def test_language_models_are_raters() -> None:
 def test_command_line_for_programs(tmp_path: Path) -> None:
     ran("simulate", tmp_path, "--items", 60, "--raters", 80, "--seed", 3)
     asked = (tmp_path / "ratings.csv", "--by", "gender", "--permutations", 50, "--seed", 4)
-    beside = {"raters": tmp_path / "raters.csv", "items": tmp_path / "items.csv"}
-    ratings = pv.read_ratings(tmp_path / "ratings.csv", scale="0:4", **beside)
+    raters, items = tmp_path / "raters.csv", tmp_path / "items.csv"
+    ratings = pv.read_ratings(tmp_path / "ratings.csv", scale="0:4", raters=raters, items=items)
     expected = pv.cohesion(ratings, [("gender",)], permutations=50, seed=4)
     assert ran("cohesion", *asked, "--json").json() == json.loads(expected.to_json(draws=False))
     table = ran("cohesion", *asked, "--csv").frame()

@@ -366,7 +366,8 @@ def test_parquet_in_parts_and_stored_ratings(tmp_path: Path) -> None:
             folder / f"p{part}.parquet"
         )
     ratings = pv.read_ratings(folder)
-    assert (len(ratings), ratings.items["item"].dtype) == (6, pl.Int64)
+    assert len(ratings) == 6
+    assert ratings.items["item"].dtype == pl.Int64
     pv.write_ratings(ratings, folder / "stored.parquet")
     assert "'stored.parquet' in it holds ratings that plurivox stored" in message(folder)
     assert len(pv.read_ratings(f"{folder}::stored")) == 6

@@ -371,10 +371,11 @@ def test_parameters_move_with_their_raters_and_severities_with_their_items() -> 
     found = graded_response(table)
     same(found, graded_response(table))
     raters, items = [2, 0, 3, 1], np.random.default_rng(0).permutation(len(table))
-    other = graded_response(table[items][:, raters])
-    assert close(other.discrimination, found.discrimination[raters], 1e-6)
-    assert close(other.thresholds, found.thresholds[raters], 1e-6)
-    assert close(other.severity, found.severity[items], 1e-6)
+    for order, moved, least in ((raters, table[:, raters], 1e-6), (range(4), table[items], 1e-8)):
+        other = graded_response(moved)
+        assert close(other.discrimination, found.discrimination[order], least)
+        assert close(other.thresholds, found.thresholds[order], least)
+        assert close(other.severity, found.severity if order is raters else found.severity[items], least)
 
 
 def test_the_sum_of_discriminations_is_positive_also_where_most_raters_are_reversed() -> None:
@@ -450,8 +451,8 @@ def test_points_that_a_rater_never_used_are_noted_and_have_the_thresholds_of_the
     assert np.isnan(found.thresholds_se).tolist() == np.isnan(found.thresholds).tolist()
     theta = np.linspace(-6, 6, 25)
     probability, expected = found.probabilities(theta), found.expected_scores(theta)
-    for rater, point in enumerate((2, 4, 0)):
-        assert close(probability[:, rater, point], np.zeros(25), 1e-12)
+    for rater, unused in enumerate((2, 4, 0)):
+        assert close(probability[:, rater, unused], np.zeros(25), 1e-12)
     assert ((expected >= [0, 0, 1, 0]) & (expected <= [4, 3, 4, 4])).all()
 
 
@@ -496,7 +497,8 @@ def assert_unfitted(found: GradedResponse, n_raters: int, n_items: int) -> None:
     assert found.note
     assert all(found.notes)
     steps = (n_raters, max(len(found.points) - 1, 0))
-    shapes = dict(zip(NAMES, 2 * [(n_raters,)] + 2 * [steps] + 2 * [(n_items,)], strict=True))
+    each: list[tuple[int, ...]] = [(n_raters,), (n_raters,), steps, steps, (n_items,), (n_items,)]
+    shapes = dict(zip(NAMES, each, strict=True))
     for name, shape in shapes.items():
         assert getattr(found, name).shape == shape
         assert np.isnan(getattr(found, name)).all()
