@@ -15,6 +15,7 @@ import pytest
 
 import plurivox as pv
 import plurivox.lenses
+from claims import rates
 from docs.building import pages
 from plurivox.base.errors import ConfigError, InputError
 from plurivox.base.settings import Frozen
@@ -540,4 +541,5 @@ def test_one_file_is_in_reports_and_counts_towards_their_error_rate(spread: Lens
     assert made.brief.asked.n_lenses == 5
     (section,) = (one for one in made.sections if one.id == "toy_spread")
     assert next(one.said.text for one in section.findings).startswith("M are")
+    assert not rates.any_claim(rates.of_report()["toy_spread"](rates.study("fives", 1)))
     assert ReportSettings().n_lenses == sum(lens.headlines and not lens.needs for lens in lenses()) - 1

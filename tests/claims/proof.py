@@ -24,8 +24,8 @@ from claims.rates import Rate
 PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 BEGIN, END = "<!-- measured by tests/claims/proof.py -->", "<!-- until here -->"
 COLUMNS = {
-    "cohesion": "cohesion", "crowd": "against the crowd", "trained": "against trained raters", "items": "items",
-    "variation": "variation", "headlines": "headlines of a report",
+    "cohesion": "cohesion", "responsiveness": "against the crowd", "trained": "against trained raters",
+    "items": "items", "variation": "variation", "headlines": "headlines of a report",
 }  # fmt: skip
 TITLES = {
     "full": "80 raters × 100 items, all rated; two axes and their crossing",
@@ -41,7 +41,7 @@ TITLES = {
 def claimed_alone(design: str, seed: int) -> dict[str, bool]:
     """Tell which lenses, each asked alone, claim anything of one study, and whether the headlines of a report do."""
     made = rates.study(design, seed)
-    return {lens: rates.any_claim(rates.LENSES[lens](made)) for lens in COLUMNS}
+    return {lens: rates.any_claim(rates.asking()[lens](made)) for lens in COLUMNS}
 
 
 def cell(rate: Rate) -> str:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,7 +15,9 @@ import numpy as np
 import plurivox as pv
 from claims import designs
 from claims.designs import Made
+from plurivox.infer.lens import Lens
 from plurivox.infer.result import Statement
+from plurivox.lenses import lenses
 from plurivox.report.build import top_findings
 from plurivox.report.parts import Finding, Section
 
@@ -63,9 +65,20 @@ class Rate(NamedTuple):
 ASKED: dict[str, Any] = {"permutations": DRAWS, "threads": 1}
 
 
-def cohesion(made: Made, **asked: Any) -> list[Statement]:
-    """Return what cohesion says of a study; no claim needs an interval, but one of a view."""
-    return pv.cohesion(made.ratings, made.by, **{**ASKED, "interval": "none", **asked}).statements()
+def said_by(lens: Lens, made: Made, **asked: Any) -> list[Statement]:
+    """Return what a lens says of a study; no claim needs an interval, but one of a view."""
+    known = {"threads", *(setting.name for setting in fields(lens.settings))}
+    asked = {name: value for name, value in {**ASKED, "interval": "none", **asked}.items() if name in known}
+    said: list[Statement] = lens.load("run")(made.ratings, by=made.by, **asked).statements()
+    return said
+
+
+def of_report() -> dict[str, Callable[..., list[Statement]]]:
+    """Return what asks each lens of a report of ratings alone, by its name; a lens that is added is one of them."""
+    return {lens.name: partial(said_by, lens) for lens in lenses() if lens.headlines and not lens.needs}
+
+
+cohesion, variation = (of_report()[name] for name in ("cohesion", "variation"))
 
 
 def views(made: Made) -> list[Statement]:
@@ -74,35 +87,17 @@ def views(made: Made) -> list[Statement]:
     return [one for one in said if "view of their own" in one.text]
 
 
-def crowd(made: Made, **asked: Any) -> list[Statement]:
-    """Return what responsiveness against the crowd says of a study."""
-    return pv.responsiveness(made.ratings, by=made.by, **{**ASKED, "interval": "none", **asked}).statements()
-
-
 def trained(made: Made) -> list[Statement]:
     """Return what responsiveness to trained raters says of a study."""
     assert made.trained is not None
     return pv.responsiveness(made.ratings, made.trained, by=made.by, interval="none", **ASKED).statements()
 
 
-def variation(made: Made, **asked: Any) -> list[Statement]:
-    """Return what variation says of a study."""
-    return pv.variation(made.ratings, made.by, **{**ASKED, "interval": "none", **asked}).statements()
-
-
-def items(made: Made, **asked: Any) -> list[Statement]:
-    """Return what the list of items says of a study."""
-    return pv.items(made.ratings, by=made.by, **{**ASKED, **asked}).statements()
-
-
-FOUR = {"variation": variation, "cohesion": cohesion, "crowd": crowd, "items": items}
-"""The lenses of a report of ratings alone."""
-
-
 def by_lens(made: Made, looks: int = 1) -> dict[str, list[Statement]]:
     """Return what the lenses of a report say of a study, and its headlines, without charts; or at one of some looks."""
-    asked = {"n_lenses": len(FOUR) * looks, "permutations": ASKED["permutations"] if looks == 1 else MORE_DRAWS}
-    said = {name: lens(made, **asked) for name, lens in FOUR.items()}
+    each_lens = of_report()
+    asked = {"n_lenses": len(each_lens) * looks, "permutations": ASKED["permutations"] if looks == 1 else MORE_DRAWS}
+    said = {name: ask(made, **asked) for name, ask in each_lens.items()}
     sections = [
         Section(name, name, "", findings=[Finding(one, "") for one in found if one.weight > 0])
         for name, found in said.items()
@@ -128,10 +123,9 @@ def claimed_at_any_look(design: str, looks: int, seed: int) -> bool:
     return any(at_looks(study(design, seed), looks, looks))
 
 
-LENSES: dict[str, Callable[[Made], list[Statement]]] = {
-    "cohesion": cohesion, "crowd": crowd, "trained": trained, "items": items, "headlines": headlines, "views": views,
-    "variation": variation,
-}  # fmt: skip
+def asking() -> dict[str, Callable[[Made], list[Statement]]]:
+    """Return everything that is asked about a study by its name."""
+    return {**of_report(), "trained": trained, "headlines": headlines, "views": views}
 
 
 def any_claim(said: list[Statement]) -> bool:
@@ -146,7 +140,7 @@ def study(design: str, seed: int) -> Made:
 
 def claimed(design: str, lens: str, seed: int) -> bool:
     """Tell whether a lens claims anything of one study of a design."""
-    return any_claim(LENSES[lens](study(design, seed)))
+    return any_claim(asking()[lens](study(design, seed)))
 
 
 def claimed_by(design: str, seed: int) -> dict[str, bool]:
@@ -217,7 +211,7 @@ if __name__ == "__main__":
     import sys
 
     n, ASKED["permutations"] = int(sys.argv[1]), MORE_DRAWS
-    lenses = sys.argv[2].split(",") if len(sys.argv) > 2 else list(LENSES)
+    asked = sys.argv[2].split(",") if len(sys.argv) > 2 else list(asking())
     for name in sys.argv[3].split(",") if len(sys.argv) > 3 else DESIGNS:
-        for lens in lenses:
+        for lens in asked:
             print(f"{name:10} {lens:10} {rate(partial(claimed, name, lens), n)}", flush=True)
