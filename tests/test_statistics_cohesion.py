@@ -616,6 +616,20 @@ def test_reasons_from_sums() -> None:
         undefined_reason("gai", PAIR)
 
 
+def test_whether_a_ratio_has_a_reason_depends_on_the_numbers_of_the_points() -> None:
+    """Two items: one side says 0, 0 and 2, the other 0, 1, 1 and 0; the points stand for 0, 1, 5 or for 0, 1, 2.
+
+    Within items, differences are 4 of 6 squared units 1, and 25 or 4; 5 and 3 ratings are in them. Any ratings of the
+    two sides differ by 1, 25 and 16 (or 1, 4 and 1) in 4 of 16 pairs each. So XRR is 1 - (5/8 · 2/3 + 3/8 · 25) / 10.5,
+    which is above chance, or 1 - (5/8 · 2/3 + 3/8 · 4) / 1.5, which is not.
+    """
+    own, rest = [[2, 0, 0], [0, 0, 2]], [[1, 2, 0], [1, 0, 0]]
+    for values, cross in (([0, 1, 5], 1 - (5 / 12 + 75 / 8) / 10.5), ([0, 1, 2], 1 - (5 / 12 + 3 / 2) / 1.5)):
+        assert statistics.xrr(own, rest, "interval", values=values) == pytest.approx(cross)
+        reason = undefined_reason("gai", own, rest, "interval", values=values)
+        assert reason == (None if cross > 0 else undefined.NOT_ABOVE_CHANCE)
+
+
 def test_no_items_at_all() -> None:
     none = np.zeros((0, 3), dtype=int)
     for record in COUNTED:
