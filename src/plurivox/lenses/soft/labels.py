@@ -26,7 +26,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import group_counts
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Compared, compared, overlapping_axes
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.lenses.soft.settings import SoftLabelsSettings
 
 ENDINGS = (".json", ".csv", ".parquet", ".jsonl", f"{SOFT}.tsv")
