@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from plurivox.statistics import undefined
 from plurivox.statistics.checks import Floats, counts_of, pair_of, sides_of
 from plurivox.statistics.cohesion import functions, parts
-from plurivox.statistics.cohesion.parts import GRASP, ROUNDING, Counts, mean_of, paired, ratio
+from plurivox.statistics.cohesion.parts import GRASP, ROUNDING, Counts, mean_of, of_sums, paired, ratio
 from plurivox.statistics.records import About, Known, Slots, Statistic, Why
 from plurivox.statistics.undefined import NO_COMMON_ITEM, NOT_ABOVE_CHANCE, NOT_FORESEEN, why_unpaired
 
@@ -287,11 +286,6 @@ def _why_gai(
     return small if reason is None and not float(known[cross]) > ROUNDING else reason
 
 
-def _of(function: Callable[..., Floats], names: tuple[str, ...], s: Slots, about: About, known: Known) -> Floats:
-    """Finish with a function of some sums."""
-    return function(*(s[name] for name in names))
-
-
 def _negentropy(entropy: str, count: str, s: Slots, about: About, known: Known) -> Floats:
     return parts.negentropy_from(s[entropy], s[count], about.n_points)
 
@@ -375,7 +369,7 @@ RECORDS = (
     Statistic(
         name="plurality_size", label="plurality size", function=functions.plurality_size, needs="group",
         range=(0.0, 1.0), column="plurality", role="tested", order=70,
-        finish=partial(_of, parts.ratio, ("plurality", "rated")),
+        finish=partial(of_sums, parts.ratio, ("plurality", "rated")),
         why=partial(_why_mean, "rated", "rated"), interval_shown=False, equation="mean_i max_c n_ic / m_i",
         meaning="the mean share of an item's ratings on its most frequent point", higher_means="larger pluralities",
         reference=parts.GRASP,
@@ -383,7 +377,7 @@ RECORDS = (
     Statistic(
         name="voting_agreement", label="voting agreement", function=functions.voting_agreement, needs="pair",
         symmetric=True, range=(-1.0, 1.0), column="votes", role="tested", order=80,
-        finish=partial(_of, parts.voting_from, ("same_vote", "own_votes", "rest_votes")),
+        finish=partial(of_sums, parts.voting_from, ("same_vote", "own_votes", "rest_votes")),
         why=_why_votes, interval_shown=False,
         equation="nominal α of two votes per item: coincidences V + Vᵀ, V_ck = Σ_i x̃_ic ỹ_ik",
         meaning="how far the plurality votes of a group and of the rest agree beyond chance",
@@ -443,7 +437,7 @@ RECORDS = (
     Statistic(
         name="view_correlation", label="view correlation", function=view_correlation, needs="sides", symmetric=True,
         range=(-math.inf, math.inf), column="view corr.", role="tested", order=35, of_moments=True, traits=("claims",),
-        finish=partial(_of, view_from, ("moments",)), why=_why_view,
+        finish=partial(of_sums, view_from, ("moments",)), why=_why_view,
         equation="Cov_i(x_i, r_i)/√(V_x V_r), V_x = Var_i(x_i) − mean_i(s²_i/n_i), x_i and r_i the two sides' means of "
         "item i with raters' own means removed",
         meaning="whether a group and the rest view the items alike, apart from noise, leniency and spread",
