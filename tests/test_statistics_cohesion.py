@@ -20,7 +20,7 @@ import plurivox as pv
 import reference
 from plurivox import statistics
 from plurivox.base.errors import InputError
-from plurivox.engine.counting import counts_of as group_counts
+from plurivox.engine.draws import counts_of as group_counts
 from plurivox.reproduce.printed import RACES
 from plurivox.reproduce.record import published as published_table
 from plurivox.statistics import STATISTICS, Statistic, registry, undefined, undefined_reason

@@ -22,8 +22,7 @@ from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import label_column
 from plurivox.domain.scale import few_points
-from plurivox.engine.counting import weighted_counts_of
-from plurivox.engine.draws import Draws
+from plurivox.engine.draws import Draws, weighted_counts_of
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.infer.call import Call, Comparison, MeasuredGroups

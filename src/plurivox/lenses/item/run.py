@@ -21,8 +21,7 @@ from plurivox.domain.attributes import as_categories, clean, id_texts, places_of
 from plurivox.domain.axis import OUTSIDE, Axis
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.counting import Counts, counts_of, weighted_counts_of
-from plurivox.engine.draws import Draws
+from plurivox.engine.draws import Counts, Draws, counts_of, weighted_counts_of
 from plurivox.engine.pool import Running, batched
 from plurivox.infer.call import Call
 from plurivox.infer.claims import tells_unweighted, weights_in

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from plurivox.domain.axis import CROSS, withheld_on_items
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.counting import weighted_counts_of
-from plurivox.engine.draws import Draws
+from plurivox.engine.draws import Draws, weighted_counts_of
 from plurivox.engine.pool import Running
 from plurivox.infer.call import Call
 from plurivox.infer.claims import tells_unweighted, weights_in

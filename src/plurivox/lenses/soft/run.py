@@ -19,7 +19,7 @@ from plurivox.domain.attributes import places_of
 from plurivox.domain.axis import Axis
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.counting import group_counts, weighted_counts
+from plurivox.engine.draws import group_counts, weighted_counts
 from plurivox.engine.pool import Running
 from plurivox.infer.call import Call
 from plurivox.infer.claims import tells_unweighted
