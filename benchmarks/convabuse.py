@@ -28,7 +28,7 @@ from plurivox.base.errors import SoftScoresWarning
 from plurivox.domain.ratings import with_items
 from plurivox.lenses.soft.matching import MARGINAL, UNIFORM
 from plurivox.statistics import expected_cross_entropy, expected_emd, fit_prior
-from plurivox.statistics.priors import PriorFit
+from plurivox.statistics.posterior import PriorFit
 from plurivox.statistics.soft_blocks import METRICS
 
 SCALE = pv.Scale.range(-3, 1)

@@ -18,8 +18,8 @@ import reference as twin
 from claims.rates import studies
 from plurivox import statistics
 from plurivox.domain.axis import Axis
-from plurivox.engine.counting import counts_of as group_counts
 from plurivox.engine.draws import Draws
+from plurivox.engine.draws import counts_of as group_counts
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums
 from plurivox.infer.grouping import Grouping

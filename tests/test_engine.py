@@ -25,9 +25,9 @@ from plurivox.domain.axis import Axis
 from plurivox.domain.part import Part, cut
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale
-from plurivox.engine import counting, pool
-from plurivox.engine.counting import add_up, counts_of, group_counts, weighted_counts
-from plurivox.engine.draws import Draws
+from plurivox.engine import draws as counting
+from plurivox.engine import pool
+from plurivox.engine.draws import Draws, add_up, counts_of, group_counts, weighted_counts
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, UnitSums, and_all, run, total, units_of
 from plurivox.infer.grouping import Grouping

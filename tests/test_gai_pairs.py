@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.engine.counting import counts_of
+from plurivox.engine.draws import counts_of
 from plurivox.statistics import undefined_reason
 from plurivox.statistics.undefined import NO_COMMON_ITEM, NOT_ABOVE_CHANCE, NOT_FORESEEN
 from support import only_sections, ran, rated, refused

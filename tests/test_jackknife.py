@@ -258,7 +258,7 @@ def test_both_is_items_and_raters_less_what_they_share() -> None:
 
 def test_the_difference_of_two_groups() -> None:
     left = measured(study(8, n_items=15, groups="xxxxyyyy")).left_out("both", HOW)
-    apart = left.difference(0, 1)
+    apart = left.made(lambda values: values[:, [0]] - values[:, [1]])
     assert apart.observed.shape == (1, left.observed.shape[1])
     for own, values in zip(apart.each, left.each, strict=True):
         assert np.array_equal(own[:, 0], values[:, 0] - values[:, 1], equal_nan=True)

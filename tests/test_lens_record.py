@@ -106,7 +106,7 @@ from plurivox.domain.axis import Axis
 from plurivox.infer.result import Row
 from plurivox.lenses.toy.result import Toy
 from plurivox.lenses.toy.settings import ToySettings
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 
 
 def read_bonus(given, reading, loaded):
@@ -427,7 +427,7 @@ from typing import ClassVar
 import numpy as np
 
 from plurivox.base.settings import Axes, Frozen, Settings, shared
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.call import Call, Comparison
 from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.lens import Lens

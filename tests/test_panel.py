@@ -19,7 +19,7 @@ from plurivox.base.errors import FileError, InputError, NeedsRatersError, Select
 from plurivox.config import load_config
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.counting import counts_of, weighted_counts_of
+from plurivox.engine.draws import counts_of, weighted_counts_of
 from plurivox.read.population import read_population
 from plurivox.statistics.raking import Margin, design_effect, effective_raters, rake
 from support import run_cli

@@ -22,7 +22,7 @@ from plurivox.actions.plan.run import PilotStanding, family_of, need_of
 from plurivox.actions.plan.settings import MOST_TIMES, PlanSettings
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.domain.axis import Axis
-from plurivox.engine.counting import counts_of as group_counts
+from plurivox.engine.draws import counts_of as group_counts
 from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import step_down

@@ -22,7 +22,7 @@ from plurivox.base.errors import InputError
 from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 from plurivox.base.settings.record import frozen, mapping, ordered_mapping, read_prior, read_two, read_value
 from plurivox.engine.pool import Running
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.engine.counting import counts_of
+from plurivox.engine.draws import counts_of
 from plurivox.statistics import cohesion, registry
 from support import Markup, run_cli
 

@@ -35,7 +35,6 @@ from plurivox.statistics.cohesion.cohen import (
     tables_with,
     why_fleiss,
 )
-from plurivox.statistics.cohesion.further import distance_from_unimodality, ndfu, ndfu_parts
 from plurivox.statistics.cohesion.icc import (
     FEW_COMPLETE,
     NO_SPREAD,
@@ -54,6 +53,7 @@ from plurivox.statistics.cohesion.icc import (
 )
 from plurivox.statistics.cohesion.parts import ac_parts as fleiss_parts
 from plurivox.statistics.cohesion.parts import mean_of
+from plurivox.statistics.cohesion.records import distance_from_unimodality, ndfu, ndfu_parts
 from plurivox.statistics.records import About
 from plurivox.statistics.undefined import why_unpaired
 

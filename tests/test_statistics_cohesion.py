@@ -20,7 +20,7 @@ import plurivox as pv
 import reference
 from plurivox import statistics
 from plurivox.base.errors import InputError
-from plurivox.engine.counting import counts_of as group_counts
+from plurivox.engine.draws import counts_of as group_counts
 from plurivox.reproduce.printed import RACES
 from plurivox.reproduce.record import published as published_table
 from plurivox.statistics import STATISTICS, Statistic, registry, undefined, undefined_reason
@@ -599,8 +599,12 @@ def test_reasons_from_sums() -> None:
     assert undefined.why_mean(0.0, "pairable", n_raters=1) == "a group of one cannot agree with itself"
     assert undefined.why_mean(0.0, "common") == "no item was rated by both sides"
     assert undefined.why_mean(3.0) is None
-    assert undefined.why_gai(0.4, None, None) is None
-    assert undefined.why_gai(math.nan, ALONE_SAID, ONE_SAID) == ALONE_SAID
+    why = STATISTICS["gai"].why
+    assert why is not None
+    sums = {name: np.array([2.0, 0, 2]) for name in ("marginals", "own", "rest")}
+    none = dict.fromkeys(sums, np.zeros(3))
+    assert why(sums, About(3, np.arange(3.0)), {"xrr": np.array(0.4)}, 2) is None
+    assert why(none, About(3, np.arange(3.0)), {"xrr": np.array(math.nan)}, None) == ALONE_SAID
     flat = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]  # the first two points are the same thing
     reason = "the level puts no distance between the points given"
     assert math.isnan(statistics.krippendorff_alpha([[1, 1, 0]], flat))

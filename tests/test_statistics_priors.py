@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from plurivox.base.errors import InputError
-from plurivox.statistics import priors
-from plurivox.statistics.posterior import information_gain
-from plurivox.statistics.priors import fit_prior
+from plurivox.statistics import posterior as priors
+from plurivox.statistics.posterior import fit_prior, information_gain
 
 Array = NDArray[Any]
 

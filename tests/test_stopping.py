@@ -18,10 +18,9 @@ from plurivox.base.errors import PlurivoxWarning
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange, entanglement
-from plurivox.infer.families import undecided
+from plurivox.infer.families import ALL_DRAWS, RISK, DrawPlan, Looks, undecided
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.inference import Inference, Shuffled
-from plurivox.infer.stopping import ALL_DRAWS, RISK, DrawPlan, Looks
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.report.settings import ReportSettings
 from support import run_cli

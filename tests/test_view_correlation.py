@@ -22,7 +22,7 @@ from plurivox.engine.pool import Running
 from plurivox.engine.run import run, total
 from plurivox.infer.grouping import Grouping
 from plurivox.lenses.cohesion.sums import AgreementValues, GroupAgreement, place_of
-from plurivox.statistics.cohesion import further
+from plurivox.statistics.cohesion import records
 from support import run_cli
 
 Scores = NDArray[np.float64]
@@ -109,7 +109,7 @@ def test_a_rater_who_counts_twice_by_hand() -> None:
     (part,) = ratings.parts()
     weights = np.array([[2, 1, 1, 1]], np.int32)
     sums = agreement._moments(part, Draws.resampled(1, 0, "raters"), np.zeros((1, 0), np.int32), weights)
-    assert further.view_from(sums["moments"])[0] == pytest.approx([5 / 6 / math.sqrt(16 / 27)] * 2, abs=1e-12)
+    assert records.view_from(sums["moments"])[0] == pytest.approx([5 / 6 / math.sqrt(16 / 27)] * 2, abs=1e-12)
 
 
 def test_leniency_spread_and_units_change_nothing() -> None:
@@ -130,11 +130,11 @@ def test_it_is_not_clipped() -> None:
 
 
 UNDEFINED: list[tuple[str, Any, Any]] = [
-    (further.FEW_ITEMS, [[0, 1], [2, 2]], [[0, 1], [2, 2]]),
-    (further.FEW_ITEMS, [[0, np.nan], [2, 2], [3, 3]], [[0, 1], [2, 2], [1, 1]]),
-    (further.GROUP_NOISE, [[1, 1], [1, 1], [1, 1]], [[0, 0], [2, 2], [1, 1]]),
-    (further.GROUP_NOISE, [[0, 3], [3, 0], [1, 2], [2, 1]], [[0, 0], [2, 2], [1, 1], [3, 3]]),
-    (further.REST_NOISE, [[0, 0], [2, 2], [1, 1]], [[0, 3], [3, 0], [2, 2]]),
+    (records.FEW_ITEMS, [[0, 1], [2, 2]], [[0, 1], [2, 2]]),
+    (records.FEW_ITEMS, [[0, np.nan], [2, 2], [3, 3]], [[0, 1], [2, 2], [1, 1]]),
+    (records.GROUP_NOISE, [[1, 1], [1, 1], [1, 1]], [[0, 0], [2, 2], [1, 1]]),
+    (records.GROUP_NOISE, [[0, 3], [3, 0], [1, 2], [2, 1]], [[0, 0], [2, 2], [1, 1], [3, 3]]),
+    (records.REST_NOISE, [[0, 0], [2, 2], [1, 1]], [[0, 3], [3, 0], [2, 2]]),
 ]
 
 

@@ -14,8 +14,8 @@ import pytest
 
 import plurivox as pv
 from plurivox.domain.ratings import Ratings
+from plurivox.infer.claims import NOT_BOTH
 from plurivox.infer.jackknife import LeftOut
-from plurivox.infer.weighting import NOT_BOTH
 from plurivox.lenses.judge.biases import weighted_quantiles
 from plurivox.lenses.judge.verdicts import NOT_WEIGHTED
 from plurivox.statistics.ppi import error_correlation, rater_variance

@@ -372,7 +372,7 @@ def test_the_report_begins_with_how_ratings_were_weighted() -> None:
 
 
 def test_means_with_and_without_weights_do_not_reveal_a_group_that_is_withheld() -> None:
-    from plurivox.infer.weighting import NOT_BOTH
+    from plurivox.infer.claims import NOT_BOTH
     from plurivox.lenses.variation.tables import notes
 
     drawn = pv.simulate(n_items=20, n_raters=60, seed=2).ratings

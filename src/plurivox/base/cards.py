@@ -106,7 +106,14 @@ def card(
     parts = [
         f"<div><strong>{_text(title)}</strong>{f' · {_text(rests_on, LONGEST_SENTENCE)}' if rests_on else ''}</div>"
     ]
-    parts += _sentences(found, remarks)
+    parts += [_list(found[:MOST_SENTENCES])] if found else []
+    if others := found[MOST_SENTENCES:]:
+        parts.append(_folded(f"{len(others):,} more", others))
+    if len(remarks) > 1:
+        parts.append(_folded(f"{len(remarks):,} remarks", remarks, _SMALL))
+    parts += [
+        f'<div style="{_SMALL}">{_text(one.text, LONGEST_SENTENCE)}</div>' for one in remarks if len(remarks) == 1
+    ]
     tables = list(grids)
     parts += [_grid(grid, n, more) for grid, n in zip(tables, _shared([_n_rows(one) for one in tables]), strict=True)]
     return f'<div style="line-height:1.4;max-width:75em">{"".join(parts)}</div>'
@@ -130,18 +137,6 @@ def _shared(sizes: Sequence[int], most: int = MOST_ROWS) -> list[int]:
 
 def _n_rows(grid: CardGrid) -> int:
     return sum(len(row) == len(grid.header) for row in grid.rows)
-
-
-def _sentences(found: Sequence[CardSentence], remarks: Sequence[CardSentence]) -> list[str]:
-    """Return claims and other important sentences, then the rest and remarks, folded if there are many."""
-    shown, others = found[:MOST_SENTENCES], found[MOST_SENTENCES:]
-    parts = [_list(shown)] if shown else []
-    parts += [_folded(f"{len(others):,} more", others)] if others else []
-    if len(remarks) > 1:
-        parts.append(_folded(f"{len(remarks):,} remarks", remarks, _SMALL))
-    else:
-        parts += [f'<div style="{_SMALL}">{_text(one.text, LONGEST_SENTENCE)}</div>' for one in remarks]
-    return parts
 
 
 def _list(said: Iterable[CardSentence], style: str = "") -> str:

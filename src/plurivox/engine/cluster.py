@@ -57,7 +57,15 @@ class Cluster(Executor):
         self._seen = self._looked = 0.0
         self._count = 0
         self._closes: list[Callable[[], object]] = []
-        self._check_workers()
+        try:
+            client.wait_for_workers(1, timeout=patience)
+        except (TimeoutError, OSError):
+            raise ClusterError(
+                f"there is no worker at {self._address}. Start some with dask worker {self._address}."
+            ) from None
+        for worker, found in client.run(versions, on_error="return").items():
+            _refuse(worker, found)
+        self._look()
 
     @classmethod
     def of(cls, executor: Any) -> Cluster:
@@ -156,18 +164,6 @@ class Cluster(Executor):
         self._count = sum(one.get("nthreads", 1) for one in there.values())
         if there:
             self._seen = self._looked
-
-    def _check_workers(self) -> None:
-        """Raise an error if there is no worker, or one with other versions."""
-        try:
-            self.client.wait_for_workers(1, timeout=self.patience)
-        except (TimeoutError, OSError):
-            raise ClusterError(
-                f"there is no worker at {self._address}. Start some with dask worker {self._address}."
-            ) from None
-        for worker, found in self.client.run(versions, on_error="return").items():
-            _refuse(worker, found)
-        self._look()
 
 
 _clusters: weakref.WeakKeyDictionary[Any, Cluster] = weakref.WeakKeyDictionary()

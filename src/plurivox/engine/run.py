@@ -28,6 +28,7 @@ from functools import partial, reduce
 from importlib import metadata
 from operator import add
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
@@ -330,7 +331,7 @@ class ProgressLog:
 def _name_of(*what: Any) -> str:
     """Return a unique name for a piece of work: a checksum of everything that determines its result."""
     whole = hashlib.blake2b(digest_size=16)
-    pickler = _Digest(_Hashed(whole), 5)
+    pickler = _Digest(SimpleNamespace(write=whole.update), 5)  # a file of which only the checksum is kept
     pickler.fast = True  # equal objects are written alike, whether or not they are the same
     pickler.dump((metadata.version("plurivox"), *what))
     return whole.hexdigest()
@@ -367,22 +368,6 @@ def answering(ratings: Any) -> Iterator[None]:
                 if _OURS.fullmatch(path.name):
                     path.unlink()
             folder.rmdir()
-
-
-class _Hashed(io.RawIOBase):
-    """A file of which only the checksum is kept."""
-
-    def __init__(self, whole: Any) -> None:
-        self._whole = whole
-
-    def writable(self) -> bool:
-        """Return that it is writable."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Add bytes to the checksum."""
-        self._whole.update(data)
-        return memoryview(data).nbytes
 
 
 class _Digest(pickle.Pickler):

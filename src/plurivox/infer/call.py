@@ -30,6 +30,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws as Shuffles
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Values
+from plurivox.infer.claims import weights_in
 from plurivox.infer.exchange import ALONE, Exchange
 from plurivox.infer.families import adjust
 from plurivox.infer.grouping import (
@@ -45,7 +46,6 @@ from plurivox.infer.grouping import (
 )
 from plurivox.infer.inference import Inference, Shuffled, TwoGroups
 from plurivox.infer.result import Row
-from plurivox.infer.weighting import weights_in
 
 
 class CallPart(NamedTuple):

@@ -31,9 +31,9 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
+from plurivox.infer.families import ALL_DRAWS, DrawPlan, Looks
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.permutation import upper_p
-from plurivox.infer.stopping import ALL_DRAWS, DrawPlan, Looks
 
 ALIKE = 0.9
 """Any two raters of a block share at least this part of the items that either of them saw (Jaccard's index)."""

@@ -18,13 +18,12 @@ from plurivox.engine.draws import Draws as Shuffles
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Values
 from plurivox.infer.exchange import ENTANGLED, Entanglement, Exchange
-from plurivox.infer.families import adjust_families, most_shuffles, step_down
+from plurivox.infer.families import ALL_DRAWS, DrawPlan, Looks, adjust_families, most_shuffles, step_down
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.intervals import Interval, Spread
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.permutation import PermutationResult, compare
 from plurivox.infer.result import Row
-from plurivox.infer.stopping import ALL_DRAWS, DrawPlan, Looks
 from plurivox.statistics.registry import with_trait
 
 Sizes = tuple[int, int, int]

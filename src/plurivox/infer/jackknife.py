@@ -141,10 +141,6 @@ class LeftOut(NamedTuple):
             None if self.ratings is None else change(self.ratings),
         )  # fmt: skip
 
-    def difference(self, a: int, b: int) -> LeftOut:
-        """Return the same for the difference of two groups, which are then one."""
-        return self.made(lambda values: values[:, [a]] - values[:, [b]])
-
     def on(
         self, there: Callable[[Values], Values], low: float, high: float, groups: NDArray[np.bool_], at: int
     ) -> LeftOut:

@@ -16,7 +16,7 @@ from plurivox.base.errors import InputError, ModelWarning
 from plurivox.domain.attributes import Locate
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale
-from plurivox.infer.keywords import counting_alike
+from plurivox.infer.lens import counting_alike
 from plurivox.models.inputs import Examples, ItemTable
 from plurivox.models.kinds import kind_named
 from plurivox.models.predictor import Predictor, refuse_names, versions

@@ -31,12 +31,18 @@ from plurivox.statistics.cohesion import (
     xrr,
 )
 from plurivox.statistics.cohesion.cohen import Cohen, cohen_kappa, fleiss_kappa, weighted_kappa
-from plurivox.statistics.cohesion.further import gai_negentropy, gai_plurality, ndfu, view_correlation
 from plurivox.statistics.cohesion.icc import Icc, icc, icc1, icc1k
+from plurivox.statistics.cohesion.records import gai_negentropy, gai_plurality, ndfu, view_correlation
 from plurivox.statistics.graded import GradedResponse, graded_response
 from plurivox.statistics.mokken import Mokken, Monotonicity, mokken_h, mokken_scales, monotonicity
-from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
-from plurivox.statistics.priors import PriorFit, fit_prior
+from plurivox.statistics.posterior import (
+    PriorFit,
+    fit_prior,
+    information_gain,
+    mean_interval,
+    ratings_needed,
+    share_interval,
+)
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS
 from plurivox.statistics.responsiveness import (

@@ -217,7 +217,8 @@ def advantage(
     >>> found.advantage, found.behind  # loses, ties, refuses, wins
     (0.5, 0.25)
     """
-    check_tolerance(tolerance)
+    if not 0 <= tolerance < 0.5:
+        raise InputError(f"tolerance is {tolerance!r}", hint="Give a number from 0 to below 0.5, such as 0.1.")
     counts, given = checked(others, answers)
     human = positions_of("own", own, counts.shape)
     if np.isnan(human).any():
@@ -273,12 +274,6 @@ def stand_in_p(n: ArrayLike, behind: ArrayLike, squared: ArrayLike, tolerance: f
         p = stdtr(items - 1, (mean - tolerance) / np.sqrt(variance / items))
         constant = (variance <= _EQUAL) & (items > 1)
     return np.where(constant, np.where(mean < tolerance, 0.0, 1.0), np.where(items > 1, p, np.nan))
-
-
-def check_tolerance(tolerance: float) -> None:
-    """Raise an error unless a tolerance leaves something to test."""
-    if not 0 <= tolerance < 0.5:
-        raise InputError(f"tolerance is {tolerance!r}", hint="Give a number from 0 to below 0.5, such as 0.1.")
 
 
 # Alignment records ----------------------------------------------------------------------------------------------------

@@ -406,7 +406,11 @@ def _below(a: Floats, v: Floats, t: Floats) -> tuple[Floats, Floats]:
     """
     w = v - t[:, None]
     a = np.where(w == 0, 0.0, a)
-    angle = _angle(a, w)
+    # The angle η of a ray u = r·e^(iη) on which |φ| falls and φ turns little; the integral grows by η. Points on one
+    # side of t make |φ| fall where points on the other side make it rise. The side with more ratings decides; if both
+    # have many, φ is close to that of a normal distribution, and the real axis is best.
+    lower, upper = np.where(w < 0, a, 0.0).sum(axis=1), np.where(w > 0, a, 0.0).sum(axis=1)
+    angle: Floats = np.pi / 5 * (upper - lower) / (upper + lower) / (1 + np.minimum(lower, upper) / 10)
     left, width, end = _window(a, w, angle)
     found = np.empty((3, len(t)))
     rows, step = np.arange(len(t)), _MEAN_STEP
@@ -425,17 +429,6 @@ def _below(a: Floats, v: Floats, t: Floats) -> tuple[Floats, Floats]:
         if not len(rows):
             break
     return found[0], found[1]
-
-
-def _angle(a: Floats, w: Floats) -> Floats:
-    """Return the angle η of a ray u = r·e^(iη) on which |φ| falls and φ turns little; the integral grows by η.
-
-    Points on one side of t make |φ| fall where points on the other side make it rise. The side with more ratings
-    decides; if both have many, φ is close to that of a normal distribution, and the real axis is best.
-    """
-    lower, upper = np.where(w < 0, a, 0.0).sum(axis=1), np.where(w > 0, a, 0.0).sum(axis=1)
-    result: Floats = np.pi / 5 * (upper - lower) / (upper + lower) / (1 + np.minimum(lower, upper) / 10)
-    return result
 
 
 def _window(a: Floats, w: Floats, angle: Floats) -> tuple[Floats, Floats, Floats]:

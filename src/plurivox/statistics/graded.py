@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurivox.base.errors import InputError
+from plurivox.base.wording import are
 from plurivox.statistics.checks import Floats, scores_of
 from plurivox.statistics.graded_fit import BOUND, GradedData, GradedFit, fitted
 from plurivox.statistics.mokken import NO_SCORE, ONE_SCORE, set_aside
@@ -163,7 +164,18 @@ def graded_of(
     aside = _set_aside(codes)
     inside = np.flatnonzero([not note for note in aside])
     if len(inside) < MIN_RATERS:
-        return _unfitted(codes, points, aside)
+        n_raters, n_items = codes.shape
+        cuts = np.full((n_raters, max(len(points) - 1, 0)), np.nan)
+        none, unknown = np.full(n_raters, np.nan), np.full(n_items, np.nan)
+        left = aside.count("")
+        reasons = {note for note in aside if note} - {ONE_SCORE, NO_SCORE}
+        few = f"the model needs {MIN_RATERS} raters with two different scores each, but there {are(left)} {left}"
+        reason = reasons.pop() if len(reasons) == 1 and not left else few
+        notes = tuple(note or reason for note in aside)
+        return GradedResponse(
+            points, none, none.copy(), cuts, cuts.copy(), unknown, unknown.copy(), np.nan, 0, False, 0, notes, reason,
+            np.full(n_items, -1, np.int64),
+        )  # fmt: skip
     used = [np.unique(row[row >= 0]) for row in codes[inside]]
     own = np.full((len(inside), codes.shape[1]), -1, np.int32)
     for row, given, kept in zip(own, codes[inside], used, strict=True):
@@ -188,7 +200,7 @@ def _set_aside(codes: NDArray[np.int32]) -> list[str]:
         if sizes[label] < MIN_RATERS or not known[label]:
             notes[rater] = APART
         elif n_shared[label] < MIN_ITEMS:
-            notes[rater] = f"{FEW_SHARED}, but there {_are(int(n_shared[label]))}"
+            notes[rater] = f"{FEW_SHARED}, but there {are(n := int(n_shared[label]))} {n}"
     return notes
 
 
@@ -237,25 +249,6 @@ def components(given: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.
     labels = connected_components(links, directed=False)[1][:n_raters]
     _, dense = np.unique(labels, return_inverse=True)
     return dense.astype(np.int64), np.bincount(dense, minlength=1).astype(np.int64)
-
-
-def _are(n: int) -> str:
-    return f"{'is' if n == 1 else 'are'} {n}"
-
-
-def _unfitted(codes: NDArray[np.int32], points: Floats, aside: list[str]) -> GradedResponse:
-    n_raters, n_items = codes.shape
-    cuts = np.full((n_raters, max(len(points) - 1, 0)), np.nan)
-    none, unknown = np.full(n_raters, np.nan), np.full(n_items, np.nan)
-    left = aside.count("")
-    reasons = {note for note in aside if note} - {ONE_SCORE, NO_SCORE}
-    few = f"the model needs {MIN_RATERS} raters with two different scores each, but there {_are(left)}"
-    reason = reasons.pop() if len(reasons) == 1 and not left else few
-    notes = tuple(note or reason for note in aside)
-    return GradedResponse(
-        points, none, none.copy(), cuts, cuts.copy(), unknown, unknown.copy(), np.nan, 0, False, 0, notes, reason,
-        np.full(n_items, -1, np.int64),
-    )  # fmt: skip
 
 
 def _result(

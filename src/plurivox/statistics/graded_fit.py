@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -69,53 +68,38 @@ class GradedData(NamedTuple):
 
 
 def fitted(
-    data: GradedData,
-    n_grid: int,
-    *,
-    refine: bool,
-    max_iterations: int,
-    progress: Callable[[int, float], object] | None = None,
+    data: GradedData, n_grid: int, *, refine: bool, max_iterations: int, progress: Callable[[int, float], object] | None
 ) -> GradedFit:
     """Fit the model over a grid of severities, a finer one if ``refine`` is set and severities are more certain.
 
     If a discrimination of a small model reaches its bound, the model is fitted once more from another start, since the
     likelihood may be higher elsewhere.
     """
-    a, d = _start(data)
-    fit = _from(data, (a, d), n_grid, refine, max_iterations, progress)
-    if not ((np.abs(fit.a) >= BOUND).any() and d.size <= SMALL and fit.converged):
+    start, cuts = _start(data)
+
+    def fit_from(a: Floats) -> GradedFit:
+        work = GradedFit(data, a.copy(), cuts.copy(), n_grid, max_iterations, progress)
+        newton = work.n_parameters <= MAX_PARAMETERS and data.codes.size <= MAX_CELLS
+        while True:
+            moved = work.climb(near=newton)
+            narrowest = np.quantile(work.spread[np.diff(data.offsets) > 0], 0.05)  # of one of the most certain items
+            fine = 2 * ENDS / (work.n_grid - 1) <= narrowest or work.n_grid >= MAX_GRID
+            if not refine or fine or work.iterations >= max_iterations:
+                break
+            work.use_grid(2 * (work.n_grid - 1) + 1)
+        covariance = None
+        if newton:
+            moved, covariance = work.finish()
+        work.note = "" if covariance is not None else NOT_DEFINITE if newton else TOO_MANY
+        work.converged = moved < CONVERGED
+        work.a_se, work.b_se = work.errors(covariance)
+        return work
+
+    fit = fit_from(start)
+    if not ((np.abs(fit.a) >= BOUND).any() and cuts.size <= SMALL and fit.converged):
         return fit
-    flat = np.where(a < 0, -1.0, 1.0)
-    other = _from(data, (flat, d), n_grid, refine, max_iterations, progress)
+    other = fit_from(np.where(start < 0, -1.0, 1.0))
     return other if other.converged and other.value > fit.value + CONVERGED else fit
-
-
-def _from(
-    data: GradedData,
-    start: tuple[Floats, Floats],
-    n_grid: int,
-    refine: bool,
-    max_iterations: int,
-    progress: Callable[[int, float], object] | None,
-) -> GradedFit:
-    """Fit the model from starting discriminations and cuts."""
-    a, d = (one.copy() for one in start)
-    work = GradedFit(data, a, d, n_grid=n_grid, limit=max_iterations, progress=progress)
-    newton = work.n_parameters <= MAX_PARAMETERS and data.codes.size <= MAX_CELLS
-    while True:
-        moved = work.climb(near=newton)
-        narrowest = np.quantile(work.spread[np.diff(data.offsets) > 0], 0.05)  # of one of the most certain items
-        fine = 2 * ENDS / (work.n_grid - 1) <= narrowest or work.n_grid >= MAX_GRID
-        if not refine or fine or work.iterations >= max_iterations:
-            break
-        work.use_grid(2 * (work.n_grid - 1) + 1)
-    covariance = None
-    if newton:
-        moved, covariance = work.finish()
-    work.note = "" if covariance is not None else NOT_DEFINITE if newton else TOO_MANY
-    work.converged = moved < CONVERGED
-    work.a_se, work.b_se = work.errors(covariance)
-    return work
 
 
 def _start(data: GradedData) -> tuple[Floats, Floats]:
@@ -145,35 +129,20 @@ def _start(data: GradedData) -> tuple[Floats, Floats]:
     return a, d
 
 
-@dataclass(slots=True, eq=False)
 class GradedFit:
     """The current parameters of the fitted raters, the severities of all items, and what belongs to them."""
 
-    data: GradedData
-    a: Floats
-    d: Floats
-    n_grid: int
-    limit: int
-    progress: Callable[[int, float], object] | None
-    iterations: int = 0
-    value: float = -np.inf
-    theta: Floats = field(init=False)
-    log_prior: Floats = field(init=False)
-    log_p: Floats = field(init=False)
-    counts: Floats = field(init=False)
-    severity: Floats = field(init=False)
-    spread: Floats = field(init=False)
-    windows: tuple[Ints, Ints] = field(init=False)
-    a_se: Floats = field(init=False)
-    b_se: Floats = field(init=False)
-    converged: bool = False
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        n_items = self.data.codes.shape[1]
+    def __init__(
+        self, data: GradedData, a: Floats, d: Floats, n_grid: int, limit: int,
+        progress: Callable[[int, float], object] | None,
+    ) -> None:  # fmt: skip
+        n_items = data.codes.shape[1]
+        self.data, self.a, self.d, self.limit, self.progress = data, a, d, limit, progress
+        self.iterations, self.converged, self.note = 0, False, ""
         self.severity, self.spread = np.zeros(n_items), np.zeros(n_items)
         self.windows = np.zeros(n_items, np.int64), np.zeros(n_items, np.int64)
-        self.use_grid(self.n_grid)
+        self.a_se, self.b_se = self.errors(None)
+        self.use_grid(n_grid)
 
     def use_grid(self, n_grid: int) -> None:
         """Sum over this many severities from now on."""

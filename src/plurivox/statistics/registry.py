@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
+from collections.abc import Iterable
 from functools import partial
 from itertools import chain
 
@@ -253,13 +254,6 @@ HIDDEN = (
 # Records of cohesion are discovered in every file of ``statistics/cohesion`` that has ``RECORDS``.
 
 
-def cohesion_records() -> tuple[Statistic, ...]:
-    """Return the records of all files of ``statistics/cohesion``, in their order."""
-    names = (f"{cohesion.__name__}.{module.name}" for module in pkgutil.iter_modules(cohesion.__path__))
-    found: list[Statistic] = [one for name in names for one in getattr(importlib.import_module(name), "RECORDS", ())]
-    return tuple(sorted(found, key=lambda record: (record.order, record.name)))
-
-
 def of_role(*roles: str) -> tuple[Statistic, ...]:
     """Return the statistics of one role or several, in their order."""
     own = (record for record in STATISTICS.values() if record.role in roles)
@@ -278,8 +272,11 @@ def with_trait(trait: str) -> tuple[str, ...]:
 
 def refresh() -> None:
     """Find all records again, including those of new files."""
+    files = (f"{cohesion.__name__}.{module.name}" for module in pkgutil.iter_modules(cohesion.__path__))
+    agreement = chain(*(getattr(importlib.import_module(name), "RECORDS", ()) for name in files))
     others = (module.RECORDS for module in (responsiveness, graded, calibration, alignment))
-    records = chain(cohesion_records(), *others, ESTIMATED, JUDGED, VARIED, HIDDEN)
+    in_order = sorted(agreement, key=lambda record: (record.order, record.name))
+    records: Iterable[Statistic] = chain(in_order, *others, ESTIMATED, JUDGED, VARIED, HIDDEN)
     STATISTICS.clear()
     STATISTICS.update({record.name: record for record in records})
     LABELS.clear()

@@ -49,24 +49,7 @@ def why_irr(marginals: NDArray[Any], level: Level = "nominal", *, n_raters: int 
     """Say why alpha is undefined, from its marginals (L,)."""
     if not marginals.any():
         return ONE_RATER if n_raters == 1 else NO_PAIR
-    return _why_no_spread(marginals, marginals, level)
-
-
-def why_xrr(marginals_x: NDArray[Any], marginals_y: NDArray[Any], level: Level = "nominal") -> str | None:
-    """Say why XRR is undefined, from both marginals (L,)."""
-    if not marginals_x.any():
-        return NO_COMMON_ITEM
-    return _why_no_spread(marginals_x, marginals_y, level)
-
-
-def why_gai(cross: float, reason_irr: str | None, reason_xrr: str | None) -> str | None:
-    """Say why GAI is undefined, from XRR and the reasons why IRR and XRR may be."""
-    return why_ratio(cross, NOT_ABOVE_CHANCE, reason_irr or reason_xrr)
-
-
-def why_ratio(cross: float, none: str, reason: str | None) -> str | None:
-    """Say why a ratio is undefined: the reason why a half is, or that its divisor is not above 0."""
-    return none if reason is None and not cross > parts.ROUNDING else reason
+    return why_no_spread(marginals, marginals, level)
 
 
 def why_mean(count: float, over: Over = "rated", *, n_raters: int | None = None) -> str | None:
@@ -180,7 +163,7 @@ def _sums(record: Statistic, x: Floats, y: Floats | None, about: About) -> dict[
     return sums
 
 
-def _why_no_spread(marginals_x: NDArray[Any], marginals_y: NDArray[Any], level: Level) -> str | None:
+def why_no_spread(marginals_x: NDArray[Any], marginals_y: NDArray[Any], level: Level) -> str | None:
     """Say why the expected disagreement is 0."""
     if np.count_nonzero(marginals_x + marginals_y) < 2:
         return ONE_POINT

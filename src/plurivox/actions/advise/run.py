@@ -16,7 +16,7 @@ from plurivox.domain.scale_names import Poles
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Compared, compared
 from plurivox.infer.intervals import NORMAL_95
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import Row, Table
 from plurivox.lenses.responsiveness.references import ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness

@@ -47,7 +47,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Compared, axes_of
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import Table
 from plurivox.lenses.responsiveness.references import CROWD, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import DIFFERENT, UNKNOWN, Responsiveness, verdicts

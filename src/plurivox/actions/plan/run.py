@@ -48,7 +48,7 @@ from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import standardised
 from plurivox.infer.grouping import Compared, compared, overlapping_axes, raters_who_rated
 from plurivox.infer.inference import Inference
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import Table
 from plurivox.lenses.cohesion.run import Agreeing
 from plurivox.lenses.cohesion.settings import CohesionSettings

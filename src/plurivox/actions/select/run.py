@@ -31,7 +31,7 @@ from plurivox.domain.axis import rater_name
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
 from plurivox.infer.call import Call
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import Table
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 

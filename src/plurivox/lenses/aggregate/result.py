@@ -16,10 +16,9 @@ from plurivox.base.arguments import FilePath, checked
 from plurivox.base.csv_files import write_frame
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.base.wording import NO_GROUPS, counted, in_words, intervals_over, listed, named, resampled
-from plurivox.infer.claims import Claimed, digits, group_statements
+from plurivox.infer.claims import Claimed, digits, group_statements, weighted_statements
 from plurivox.infer.result import GroupResult, Row, Statement, Table, frame_of, p_text
 from plurivox.infer.view import ALL_RATERS, RANGE, Column, Value, View, columns, filled, mark_of, notes_of, view_of
-from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.aggregate.settings import CALLED, SAID
 from plurivox.statistics.registry import LABELS, of_role
 

@@ -22,18 +22,17 @@ from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import label_column
 from plurivox.domain.scale import few_points
-from plurivox.engine.counting import weighted_counts_of
-from plurivox.engine.draws import Draws
+from plurivox.engine.draws import Draws, weighted_counts_of
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.infer.call import Call, Comparison, MeasuredGroups
+from plurivox.infer.claims import tells_unweighted
 from plurivox.infer.grouping import Compared, Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.intervals import Spread
 from plurivox.infer.jackknife import LeftOut, left_out
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
-from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.aggregate.fits import MethodLabels, labels_of
 from plurivox.lenses.aggregate.result import Aggregation
 from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings

@@ -20,12 +20,12 @@ from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, and_all
 from plurivox.infer.call import Call
+from plurivox.infer.claims import tells_unweighted
 from plurivox.infer.grouping import Compared, Grouping
 from plurivox.infer.inference import Inference
 from plurivox.infer.intervals import percentile_interval
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import Row, Table
-from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.alignment import models
 from plurivox.lenses.alignment.closest import MISSED, Closest, corrected_leads, frames
 from plurivox.lenses.alignment.matching import (

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from plurivox.domain.axis import Axis
 from plurivox.domain.part import Part
-from plurivox.engine.counting import group_counts, weighted_counts
-from plurivox.engine.draws import Draws
+from plurivox.engine.draws import Draws, group_counts, weighted_counts
 from plurivox.engine.pool import Running
 from plurivox.engine.run import MOST_UNITS, Contribution, Sums, UnitSums, Values, and_all, run, total, units_of
 from plurivox.infer.grouping import Compared, Grouping

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plurivox.base.wording import counted, listed, named
-from plurivox.infer.claims import entangled_axes, entangled_statements, rests_on
+from plurivox.infer.claims import entangled_axes, entangled_statements, rests_on, weighted_statements
 from plurivox.infer.result import Row, Statement, p_text, told, weight_of
-from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.alignment.matching import ALL, N_RANDOM
 from plurivox.lenses.alignment.stand_ins import DRAWS
 from plurivox.lenses.alignment.sums import LEAST_ITEMS, REFERENCE

@@ -13,15 +13,16 @@ from plurivox.base.wording import NO_GROUPS, counted, interval_method, intervals
 from plurivox.infer.claims import (
     Claimed,
     beside_chance,
+    beside_unweighted,
     group_statements,
     interval_words,
     rests_on,
     value_beside_chance,
     values_of,
+    weighted_statements,
 )
 from plurivox.infer.result import GroupResult, Row, Statement, frame_of, p_text
 from plurivox.infer.view import TESTED, TESTED_RANGE, Column, P, View, columns, compact, notes_of
-from plurivox.infer.weighting import beside_unweighted, weighted_statements
 from plurivox.statistics.registry import STATISTICS, of_role
 
 

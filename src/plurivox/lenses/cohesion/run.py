@@ -25,7 +25,7 @@ from plurivox.infer.families import corrected, standardised
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes
 from plurivox.infer.intervals import Interval, with_interval
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.permutation import max_t, upper_p
 from plurivox.infer.result import AxisDraws, Row
 from plurivox.lenses.cohesion.result import Cohesion

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.counting import add_up, group_counts, weighted_counts
-from plurivox.engine.draws import Draws
+from plurivox.engine.draws import Draws, add_up, group_counts, weighted_counts
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.infer.grouping import Grouping, raters_who_rated

@@ -11,9 +11,9 @@ import polars as pl
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import are, counted, named, resampled
 from plurivox.domain.answers import Voice
+from plurivox.infer.claims import weighted_statements
 from plurivox.infer.result import Row, Statement, frame_of, p_text, told
 from plurivox.infer.tables import ModelResult
-from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.measuring import BEST, COMBINED, TOGETHER
 from plurivox.lenses.estimate.population import ATTRIBUTE, SILENT

@@ -9,6 +9,7 @@ import polars as pl
 
 from plurivox.base.wording import resampled
 from plurivox.domain.answers import Voice
+from plurivox.infer.claims import beside_unweighted, judge_and_raters_of, not_both
 from plurivox.infer.result import Row
 from plurivox.infer.view import (
     ALL,
@@ -25,7 +26,6 @@ from plurivox.infer.view import (
     view_of,
     written,
 )
-from plurivox.infer.weighting import beside_unweighted, judge_and_raters_of, not_both
 from plurivox.lenses.estimate.result import Estimate, EstimateFindings, voices_shown
 
 MOST_LINES = 14

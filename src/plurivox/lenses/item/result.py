@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.base.wording import counted, listed, one_line, withheld_groups
+from plurivox.infer.claims import COUNTED_ALIKE, weighted_statements
 from plurivox.infer.families import SIGNIFICANT, undecided
 from plurivox.infer.result import Row, p_text
 from plurivox.infer.tables import TableResult
 from plurivox.infer.view import BARS, Column, P, View, columns, filled, view_of
-from plurivox.infer.weighting import COUNTED_ALIKE, weighted_statements
 
 FEW = 3
 """The most points given most often that are named; more are counted."""

@@ -21,16 +21,15 @@ from plurivox.domain.attributes import as_categories, clean, id_texts, places_of
 from plurivox.domain.axis import OUTSIDE, Axis
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.counting import Counts, counts_of, weighted_counts_of
-from plurivox.engine.draws import Draws
+from plurivox.engine.draws import Counts, Draws, counts_of, weighted_counts_of
 from plurivox.engine.pool import Running, batched
 from plurivox.infer.call import Call
+from plurivox.infer.claims import tells_unweighted, weights_in
 from plurivox.infer.families import SIGNIFICANT, corrected
 from plurivox.infer.grouping import Grouping, exchangeable, named_axes, together
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.result import Table
-from plurivox.infer.weighting import tells_unweighted, weights_in
 from plurivox.lenses.item.result import ItemRow, ItemView
 from plurivox.lenses.item.settings import ItemViewSettings
 from plurivox.lenses.items.dividing import family

@@ -19,12 +19,11 @@ from plurivox.base.errors import ColumnError, InputError, SelectionError, few
 from plurivox.base.files import write_text
 from plurivox.base.wording import counted, escaped, named, one_line
 from plurivox.domain.attributes import places_of
-from plurivox.infer.claims import entangled_axes, entangled_statements, shuffling
+from plurivox.infer.claims import COUNTED_ALIKE, entangled_axes, entangled_statements, shuffling, weighted_statements
 from plurivox.infer.exports import Exported
 from plurivox.infer.families import SIGNIFICANT, undecided
 from plurivox.infer.result import Statement, p_text, strict
 from plurivox.infer.view import INTERVAL, Column, Value, View, view_of
-from plurivox.infer.weighting import COUNTED_ALIKE, weighted_statements
 from plurivox.statistics.posterior import share_interval
 from plurivox.statistics.soft import posterior_mean
 

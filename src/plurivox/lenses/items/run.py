@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 
 from plurivox.domain.axis import CROSS, withheld_on_items
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.counting import weighted_counts_of
-from plurivox.engine.draws import Draws
+from plurivox.engine.draws import Draws, weighted_counts_of
 from plurivox.engine.pool import Running
 from plurivox.infer.call import Call
-from plurivox.infer.families import SIGNIFICANT, most_shuffles
+from plurivox.infer.claims import tells_unweighted, weights_in
+from plurivox.infer.families import SIGNIFICANT, DrawPlan, most_shuffles
 from plurivox.infer.grouping import named_axes
-from plurivox.infer.keywords import keywords
-from plurivox.infer.stopping import DrawPlan
-from plurivox.infer.weighting import tells_unweighted, weights_in
+from plurivox.infer.lens import keywords
 from plurivox.lenses.items.dividing import NOTHING, TOLERANCE, DividingCandidates, family, prior_of, shrunken
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.settings import ItemsSettings

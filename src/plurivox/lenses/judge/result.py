@@ -10,10 +10,10 @@ import polars as pl
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted, intervals_over, named
 from plurivox.domain.answers import Voice
+from plurivox.infer.claims import beside_unweighted, judge_and_raters_of
 from plurivox.infer.result import Statement, frame_of
 from plurivox.infer.tables import ModelResult
 from plurivox.infer.view import Column, P, View, filled, view_of, written
-from plurivox.infer.weighting import beside_unweighted, judge_and_raters_of
 from plurivox.lenses.judge.settings import OF
 from plurivox.lenses.judge.verdicts import MEANING, JudgeVerdict, cells_of, statements, verdict_of
 

@@ -18,12 +18,12 @@ from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
 from plurivox.infer.call import Call
+from plurivox.infer.claims import tells_unweighted
 from plurivox.infer.families import adjust
 from plurivox.infer.intervals import wilson
 from plurivox.infer.jackknife import LeftOut
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import Row, Table
-from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.alignment.matching import (
     ALL,
     N_RANDOM,

@@ -16,9 +16,9 @@ import polars as pl
 from plurivox.base.wording import counted, listed, named, resampled
 from plurivox.domain.answers import Voice
 from plurivox.domain.scale_names import Poles
+from plurivox.infer.claims import judge_and_raters_of, not_both, weighted_statements
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import Statement, p_text, told
-from plurivox.infer.weighting import judge_and_raters_of, not_both, weighted_statements
 from plurivox.lenses.estimate.result import worth_sentence
 from plurivox.lenses.judge.settings import Requirement
 from plurivox.statistics.alignment import MAY_STAND_IN

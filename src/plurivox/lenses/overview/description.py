@@ -24,7 +24,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
 from plurivox.infer.exports import sentences
 from plurivox.infer.grouping import Compared, compared
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import Statement, told
 from plurivox.lenses.overview.settings import DescriptionSettings
 

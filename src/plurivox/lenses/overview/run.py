@@ -16,7 +16,7 @@ from plurivox.domain.panel import PanelSummary
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import compared
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import Statement
 from plurivox.infer.view import Column, View, columns
 from plurivox.lenses.overview.description import Description, describe, description_html

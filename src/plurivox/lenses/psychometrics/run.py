@@ -31,7 +31,7 @@ from plurivox.engine.run import Values
 from plurivox.infer.call import Call
 from plurivox.infer.grouping import Compared
 from plurivox.infer.intervals import NORMAL_95
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import Row, Table
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.settings import LEFT_OUT, MANY, PsychometricsSettings

@@ -23,11 +23,11 @@ from plurivox.infer.claims import (
     interval_words,
     rests_on,
     value_beside_chance,
+    weighted_statements,
 )
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.intervals import NORMAL_95
 from plurivox.infer.result import GroupResult, Row, Statement, Table, as_lists, frame_of, p_text, weight_of
-from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 from plurivox.statistics.responsiveness import MEASURES

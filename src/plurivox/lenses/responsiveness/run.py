@@ -23,7 +23,7 @@ from plurivox.infer.families import corrected
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes, TwoGroups, with_tests
 from plurivox.infer.intervals import Interval, Spread, with_interval
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.permutation import among_peers, compare, upper_p
 from plurivox.infer.result import AxisDraws, Row
 from plurivox.lenses.psychometrics.run import RaterScale, fitted, rater_scales

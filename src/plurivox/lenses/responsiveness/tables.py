@@ -10,6 +10,7 @@ import polars as pl
 from plurivox.base.wording import interval_method, intervals_over
 from plurivox.domain.axis import names_raters
 from plurivox.domain.scale_names import Poles
+from plurivox.infer.claims import beside_unweighted
 from plurivox.infer.result import Row
 from plurivox.infer.view import (
     ALL_RATERS,
@@ -26,7 +27,6 @@ from plurivox.infer.view import (
     notes_of,
     spread_view,
 )
-from plurivox.infer.weighting import beside_unweighted
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 

@@ -23,10 +23,10 @@ from plurivox.domain.attributes import id_texts
 from plurivox.domain.axis import AxisRaters, withheld_together
 from plurivox.domain.predictions import SOFT, Predictions, object_text
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.counting import group_counts
+from plurivox.engine.draws import group_counts
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Compared, compared, overlapping_axes
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.lenses.soft.settings import SoftLabelsSettings
 
 ENDINGS = (".json", ".csv", ".parquet", ".jsonl", f"{SOFT}.tsv")

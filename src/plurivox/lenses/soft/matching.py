@@ -19,7 +19,7 @@ from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale import Scale, text_of
 from plurivox.statistics.checks import prior_of
-from plurivox.statistics.priors import PriorFit, fit_prior
+from plurivox.statistics.posterior import PriorFit, fit_prior
 
 EMPIRICAL_BAYES, AUTO = "empirical-bayes", "auto"
 ENOUGH = 50

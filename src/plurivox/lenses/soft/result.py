@@ -10,9 +10,9 @@ import polars as pl
 
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted
+from plurivox.infer.claims import TITLE
 from plurivox.infer.result import Result, Row, Statement, Table, frame_of
 from plurivox.infer.view import Column, P, Value, View, columns, filled, view_of, written
-from plurivox.infer.weighting import TITLE
 from plurivox.lenses.soft.comparisons import leading, ranked, shortened
 from plurivox.lenses.soft.interactions import BINS
 from plurivox.lenses.soft.matching import REFERENCES

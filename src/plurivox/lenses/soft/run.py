@@ -19,15 +19,15 @@ from plurivox.domain.attributes import places_of
 from plurivox.domain.axis import Axis
 from plurivox.domain.predictions import Predictions
 from plurivox.domain.ratings import Ratings
-from plurivox.engine.counting import group_counts, weighted_counts
+from plurivox.engine.draws import group_counts, weighted_counts
 from plurivox.engine.pool import Running
 from plurivox.infer.call import Call
+from plurivox.infer.claims import tells_unweighted
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared, items_of_values, raters_who_rated
 from plurivox.infer.intervals import percentile_interval
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
-from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.soft.comparisons import (
     MOST_ITEMS,
     SENSITIVITY,

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.domain.part import Part
-from plurivox.engine.counting import group_counts, weighted_counts
-from plurivox.engine.draws import Draws
+from plurivox.engine.draws import Draws, group_counts, weighted_counts
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, UnitSums, units_of
 from plurivox.lenses.soft.matching import Counts, Floats

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from plurivox.base.wording import are, counted, listed, named
-from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling
+from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling, weighted_statements
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import Row, Statement, p_text, told
-from plurivox.infer.weighting import weighted_statements
 from plurivox.lenses.soft.interactions import BINS, GROUPS, PARTS
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL

@@ -19,10 +19,10 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
+from plurivox.infer.claims import tells_unweighted
 from plurivox.infer.grouping import raters_who_rated
 from plurivox.infer.intervals import Interval, percentile_interval
 from plurivox.infer.jackknife import RaterUnits, kept, number_of_blocks, rating_blocks
-from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.variation.sums import without_each
 
 EFFECTS = ("effect", "unadjusted", "deviation", "deviation_unadjusted")

@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.base.wording import NO_GROUPS, counted, listed, named, resampled
-from plurivox.infer.claims import CORRECTIONS, Claimed, entangled_times, group_statements
+from plurivox.infer.claims import CORRECTIONS, Claimed, entangled_times, group_statements, weighted_statements
 from plurivox.infer.result import GroupResult, Row, Statement, Table, frame_of, p_text
-from plurivox.infer.weighting import weighted_statements
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

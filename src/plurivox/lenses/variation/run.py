@@ -16,13 +16,13 @@ from plurivox.domain.scale import few_points
 from plurivox.domain.scale_names import poles_in
 from plurivox.engine.pool import Running
 from plurivox.infer.call import AxisMeasured, Call, Comparison, MeasuredGroups
+from plurivox.infer.claims import tells_unweighted
 from plurivox.infer.grouping import Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
 from plurivox.infer.inference import Shuffled, Sizes, TwoGroups
 from plurivox.infer.intervals import Interval, Spread, with_interval
 from plurivox.infer.jackknife import LeftOut
-from plurivox.infer.keywords import keywords
+from plurivox.infer.lens import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
-from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
 from plurivox.lenses.variation.drift import MOST_RATERS, Drifting, drifts
 from plurivox.lenses.variation.repeats import repeated

@@ -14,6 +14,7 @@ import polars as pl
 from plurivox.base.wording import interval_method, intervals_over, named
 from plurivox.domain.axis import names_raters
 from plurivox.engine.run import Values
+from plurivox.infer.claims import beside_unweighted, not_both
 from plurivox.infer.intervals import NORMAL_95
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.result import Row
@@ -32,7 +33,6 @@ from plurivox.infer.view import (
     spread_view,
     view_of,
 )
-from plurivox.infer.weighting import beside_unweighted, not_both
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.sums import COMPARED, GroupLeniency
 from plurivox.statistics.registry import LABELS, of_role

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurivox.statistics.checks import Floats, choice_of, counts_of, scores_of
-from plurivox.statistics.cohesion.parts import Counts, ac_parts, ratio
+from plurivox.statistics.cohesion.parts import Counts, ac_parts, of_sums, ratio
 from plurivox.statistics.mokken import heights
 from plurivox.statistics.records import About, Known, Slots, Statistic
 from plurivox.statistics.undefined import ONE_POINT, why_mean
@@ -63,24 +64,8 @@ def why_fleiss(sums: Floats, *, n_raters: int | None = None) -> str | None:
 # The record ----------------------------------------------------------------------------------------------------------
 
 
-def _finish(s: Slots, about: About, known: Known) -> Floats:
-    return fleiss_from(s["ac1"])
-
-
 def _why(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
     return why_fleiss(s["ac1"], n_raters=n_raters)
-
-
-FLEISS = (
-    Statistic(
-        name="fleiss_kappa", label="Fleiss' κ", function=fleiss_kappa, needs="group", range=(-math.inf, 1.0),
-        role="beside", order=120, sums_of="ac1", finish=_finish, why=_why,
-        equation="κ = (p_a − p_e)/(1 − p_e), p_e = Σ_c π_c², π_c = mean_i n_ic/m_i",
-        meaning="how far raters of a group agree beyond chance, at the nominal level (Fleiss' kappa)",
-        higher_means="more agreement within the group",
-        reference="Fleiss (1971), Measuring nominal scale agreement among many raters",
-    ),
-)  # fmt: skip
 
 
 # Cohen ----------------------------------------------------------------------------------------------------------------
@@ -242,7 +227,14 @@ def _of_scores(scores: Floats) -> tuple[float, str]:
 
 
 RECORDS = (
-    *FLEISS,
+    Statistic(
+        name="fleiss_kappa", label="Fleiss' κ", function=fleiss_kappa, needs="group", range=(-math.inf, 1.0),
+        role="beside", order=120, sums_of="ac1", finish=partial(of_sums, fleiss_from, ("ac1",)), why=_why,
+        equation="κ = (p_a − p_e)/(1 − p_e), p_e = Σ_c π_c², π_c = mean_i n_ic/m_i",
+        meaning="how far raters of a group agree beyond chance, at the nominal level (Fleiss' kappa)",
+        higher_means="more agreement within the group",
+        reference="Fleiss (1971), Measuring nominal scale agreement among many raters",
+    ),
     Statistic(
         name="weighted_kappa", label="weighted κ", function=weighted_kappa, needs="scores", range=(-1.0, 1.0),
         role="whole", order=130, whole=_of_scores,

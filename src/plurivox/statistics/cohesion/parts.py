@@ -31,6 +31,7 @@ n, x, y are counts over the points c, k of a scale of L points; m, R, S their su
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -406,3 +407,8 @@ def squares_of(counts: Counts, values: Floats) -> Floats:
 def mean_of(name: str, s: Slots, about: About, known: Known) -> Floats:
     """Finish a statistic whose first two sums are a total and how many items count."""
     return ratio(s[name][..., 0], s[name][..., 1])
+
+
+def of_sums(function: Callable[..., Floats], names: tuple[str, ...], s: Slots, about: About, known: Known) -> Floats:
+    """Finish with a function of some sums."""
+    return function(*(s[name] for name in names))
