@@ -59,7 +59,7 @@ class LoadedStudy:
 
 def load(reading: InputOptions) -> LoadedStudy:
     """Read the ratings as the command line or else the config says; report how columns were understood."""
-    from plurivox.read.population import read_population
+    from plurivox.read.beside import read_population
     from plurivox.read.read import read_study
     from plurivox.read.tables import is_stored
 

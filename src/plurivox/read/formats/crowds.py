@@ -31,10 +31,16 @@ from plurivox.base.wording import counted, listed
 from plurivox.domain.attributes import clean
 from plurivox.domain.ratings import Ratings, ratings_of, without_others
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.record import HEAD, REJECTED, UNFINISHED, WAITING, Export, Platform, Tally
-from plurivox.read.formats.unfolding import (
+from plurivox.read.formats.record import (
+    HEAD,
+    REJECTED,
+    UNFINISHED,
+    WAITING,
+    Export,
+    Platform,
     Record,
     Row,
+    Tally,
     answer,
     chosen,
     item_id,

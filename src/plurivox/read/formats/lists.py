@@ -22,8 +22,19 @@ import polars as pl
 from plurivox.base.errors import InputError, few
 from plurivox.domain.raw import KEY, ROLES, NamedRole, RawTable, by_name, named, plain
 from plurivox.domain.scale import text_of
-from plurivox.read.formats.record import HEAD, Export, Platform, Tally
-from plurivox.read.formats.unfolding import Record, Row, frame_of, nested, one_of, unfolded, wrong
+from plurivox.read.formats.record import (
+    HEAD,
+    Export,
+    Platform,
+    Record,
+    Row,
+    Tally,
+    frame_of,
+    nested,
+    one_of,
+    unfolded,
+    wrong,
+)
 from plurivox.read.settings import ReadSettings
 
 Shape = Literal["single", "text", "list", "object", "objects", "lists"]

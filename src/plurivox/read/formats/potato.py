@@ -16,10 +16,13 @@ import polars as pl
 from plurivox.base.errors import ColumnError
 from plurivox.base.wording import counted
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.record import HEAD, Export, Platform, Tally
-from plurivox.read.formats.unfolding import (
+from plurivox.read.formats.record import (
+    HEAD,
+    Export,
+    Platform,
     Record,
     Row,
+    Tally,
     answer,
     chosen,
     frame_of,

@@ -37,11 +37,12 @@ from plurivox.read.packed.manifest import (
     Manifest,
     OtherFormError,
     PartFile,
+    RemoteFolder,
+    is_address,
     manifest_of,
     padded,
     text_of,
 )
-from plurivox.read.packed.remote import RemoteFolder, is_address
 from plurivox.read.parquet import table_from
 
 Folder = Path | RemoteFolder

@@ -35,8 +35,7 @@ from plurivox.read.packed.folder import (
     read_run,
     read_table,
 )
-from plurivox.read.packed.manifest import Layer, Manifest
-from plurivox.read.packed.remote import RemoteFolder
+from plurivox.read.packed.manifest import Layer, Manifest, RemoteFolder
 
 _BYTES = 9  # of a rating in memory: two codes and a score
 
