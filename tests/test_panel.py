@@ -20,7 +20,7 @@ from plurivox.config import load_config
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
 from plurivox.engine.counting import counts_of, weighted_counts_of
-from plurivox.read.beside import read_population
+from plurivox.read.population import read_population
 from plurivox.statistics.raking import Margin, design_effect, effective_raters, rake
 from support import run_cli
 

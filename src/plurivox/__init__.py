@@ -20,7 +20,7 @@ from plurivox.base import found_in
 
 __version__ = "0.2.0"
 
-found_in(given_population="plurivox.read.beside:given_population")
+found_in(given_population="plurivox.read.population:given_population")
 
 _ANSWERED = {
     "actions.advise": ("advise", "Advice"),

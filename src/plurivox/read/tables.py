@@ -1,4 +1,4 @@
-"""From a file to a raw table: one reader for each kind of file, from any source."""
+"""From a file to a raw table: one reader for each kind of file, from any source; and tables beside ratings."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ import os
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from plurivox.base.arguments import FilePath
 from plurivox.base.errors import ColumnError, FileError, InputError
 from plurivox.base.files import note_input
+from plurivox.domain.attributes import AttributeTable
+from plurivox.domain.points import with_joined
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.raw import RawTable, refuse_cells, refuse_columns
+from plurivox.domain.raw import RawTable, id_column, refuse_cells, refuse_columns, to_polars
 from plurivox.read import parquet as store
+from plurivox.read.formats import export_of, kind_of, ratings_of
 from plurivox.read.json_documents import read_json
 from plurivox.read.opening import INSIDE, Kind, Opened, open_source, refuse_unpacked, split_name, whole, without_panics
 from plurivox.read.packed.folder import is_packed, named
 from plurivox.read.packed.manifest import MANIFEST
 from plurivox.read.packed.stored import PackedRatings
 from plurivox.read.parquet import unpacked_size
+from plurivox.read.settings import Format, ReadSettings
 from plurivox.read.text import as_utf8, json_lines, read_delimited
 
 _ROWS = 1 << 20
@@ -361,3 +367,73 @@ def read_arrow(opened: Opened) -> RawTable:
     if not frame.width:
         raise FileError("it has no columns", source=name, hint="It needs columns of items, raters and scores.")
     return RawTable.from_frame(frame, name)
+
+
+# Tables beside ratings ------------------------------------------------------------------------------------------------
+#
+# Files, frames or exports of platforms that accompany ratings and describe raters or items.
+
+
+def read_table(source: FilePath, *, format: Format | None = None, encoding: str = "utf-8") -> RawTable:  # noqa: A002
+    """Read a whole file of attributes as a frame."""
+    return read_again(source, None, format=format, encoding=encoding).plain()
+
+
+def read_again(
+    source: FilePath, asked: ReadSettings | None, *, format: Format | None, encoding: str  # noqa: A002
+) -> RawTable:  # fmt: skip
+    """Read the whole table that ratings came from once more; for an export, if ``asked`` is given, its answers."""
+    with open_table(source, kind_of(format), encoding) as table:
+        taken = None if asked is None or isinstance(table, Ratings) else ratings_of(table, format, asked)
+        return _whole(table if taken is None else taken.export.table, source)
+
+
+def _whole(table: RawTable | Ratings, source: FilePath) -> RawTable:
+    if isinstance(table, Ratings):
+        raise FileError("it holds ratings that plurivox stored, not a table", source=os.fspath(source))
+    return replace(table, pieces=iter([table.frame()]))
+
+
+def if_file(given: Any, role: Literal["item", "rater"], encoding: str, platform: str | None = None) -> Any:
+    """Read a table that is a file, so that its columns can be looked at first."""
+    return attributes_in(given, role, encoding, platform) if isinstance(given, str | os.PathLike) else given
+
+
+def names_in(table: Any) -> Sequence[str]:
+    """Return the column names of an opened table or a frame, none for None."""
+    if table is None:
+        return ()
+    return table.columns if isinstance(table, RawTable) else to_polars(table).columns
+
+
+def attribute_table(
+    given: Any, role: Literal["item", "rater"], wanted: str, encoding: str, platform: str | None = None
+) -> AttributeTable | None:
+    """Return a table of items or raters from a file or a frame, None if there is none.
+
+    ``platform`` is the platform that the ratings come from.
+    """
+    if given is None:
+        return None
+    if isinstance(given := if_file(given, role, encoding, platform), RawTable):
+        table = with_joined(given, wanted)
+        frame, name, locate = table.frame(), table.name, table.locate
+        if not frame.height:
+            raise FileError("there is only a header", source=name, hint=f"It needs one row per {role}.")
+        ids = table.ids or id_column(frame.columns, role, wanted, name)
+        return AttributeTable(frame, ids, name, locate, table.remarks)
+    frame = to_polars(given)
+    name = f"{role}s frame"
+    return AttributeTable(frame, id_column(frame.columns, role, wanted, name), name)
+
+
+def attributes_in(
+    source: FilePath, role: Literal["item", "rater"], encoding: str = "utf-8", platform: str | None = None
+) -> RawTable:
+    """Read a table of items or raters, plain or as a platform exports it; the platform knows the column of ids."""
+    table = read_again(source, None, format=None, encoding=encoding)
+    named: Any = platform
+    export = export_of(table, None, ReadSettings(format=named), "raters" if role == "rater" else "items")
+    if export is None:
+        return table.plain()
+    return replace(_whole(export.table, source).plain(), ids=getattr(export, role))

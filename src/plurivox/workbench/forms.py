@@ -346,7 +346,7 @@ def _weighted(reading: ReadingSettings, files: Mapping[str, str]) -> list[str]:
         return []
     file, lines = repr(files[POPULATION]), []
     if reading.encoding != ReadSettings().encoding:
-        lines = ["from plurivox.read.beside import read_population"]
+        lines = ["from plurivox.read.population import read_population"]
         file = f"read_population({file}, encoding={reading.encoding!r})"
     return [*lines, _call("ratings = ratings.weighted", [file], reading.weighting())]
 

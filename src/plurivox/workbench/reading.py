@@ -15,7 +15,7 @@ from plurivox.base.settings import Settings, setting
 from plurivox.domain.panel import PopulationShares
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding
-from plurivox.read.beside import read_population
+from plurivox.read.population import read_population
 from plurivox.read.read import read_beside, read_study
 from plurivox.read.settings import LATER, ReadSettings
 from plurivox.workbench.records import of_role
