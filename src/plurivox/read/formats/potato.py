@@ -56,11 +56,9 @@ def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> boo
     known = set(columns)
     if known >= _STATE or known >= _EXPORTED or _is_nameless(known):
         return True
-    return (known >= _FIRST and any(_BETWEEN in name for name in columns)) or _is_flat(columns)
-
-
-def _is_flat(columns: Sequence[str]) -> bool:
-    """Return whether it is the exporter's CSV: after the ids come columns named question.point."""
+    if known >= _FIRST and any(_BETWEEN in name for name in columns):
+        return True
+    # the exporter's CSV: after the ids come columns named question.point
     others = [name for name in columns[2:] if not name.startswith("annotator_origin")]
     stems = {name.partition(".")[0] for name in others if "." in name}
     fitting = bool(stems) and all(name.partition(".")[0] in stems for name in others)
@@ -104,14 +102,19 @@ class _States:
             for record in piece.iter_rows(named=True):
                 rows = self._rows(record, self.table.locate(at))
                 if rows:
-                    pieces.append(
-                        frame_of(rows, list(dict.fromkeys(key for row in rows for key in row)), self.table.name)
-                    )
+                    keys = list(dict.fromkeys(key for row in rows for key in row))
+                    pieces.append(frame_of(rows, keys, self.table.name))
                     owners += [at] * len(rows)
                 at += 1
         columns = [*_OWN, *self.questions, *self.attributes]
         frame = pl.concat([pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), *pieces], how="diagonal")
-        named = self._named()
+        # questions of surveys are named as they are, or with their page if that is not enough
+        names = [one.rpartition(_PAGE)[2] for one in self.attributes]
+        plain = {name for name in names if names.count(name) == 1} - {*_OWN, *self.questions}
+        named = {
+            one: name if name in plain else one.replace(_PAGE, " ")
+            for one, name in zip(self.attributes, names, strict=True)
+        }
         frame = frame.select(columns).rename(named)
         for question, n in self.changed.items():
             self.tally.notes.append(
@@ -130,15 +133,6 @@ class _States:
             table=made, item=_ITEM, rater=_USER, questions=tuple(self.questions), tally=self.tally,
             rater_attributes=tuple(named.values()),
         )  # fmt: skip
-
-    def _named(self) -> dict[str, str]:
-        """Return the names of survey questions: as they are, or with their page if that is not enough."""
-        names = [one.rpartition(_PAGE)[2] for one in self.attributes]
-        plain = {name for name in names if names.count(name) == 1} - {*_OWN, *self.questions}
-        return {
-            one: name if name in plain else one.replace(_PAGE, " ")
-            for one, name in zip(self.attributes, names, strict=True)
-        }
 
     def _rows(self, record: Record, place: str) -> list[Row]:
         user = record[_USER]

@@ -82,8 +82,8 @@ class Appender(Packer):
         columns = replace(own, coded={**own.coded, **common}, scale=known)
         maps = {role: places_of(getattr(old, f"{role}s")[role], columns.coded[role].values) for role in _ROLES}
         layers = self._moved(maps["item"], maps["rater"], shift)
-        n_owners = len(columns.coded["item"].values), len(columns.coded["rater"].values)
-        earlier, again = Layers(self.folder, layers, n_owners, len(known), known.dtype), list[int]()
+        n_items, n_raters = (len(columns.coded[role].values) for role in _ROLES)
+        earlier, again = Layers(self.folder, layers, n_items, n_raters, known), list[int]()
         drop = _already_known(str(self.folder), columns, earlier, again)
         parts, added, repeats, n_missing = self.layer(columns, duplicates, drop)
         counts = np.zeros(len(added), np.uint32)

@@ -119,7 +119,6 @@ class Packer:
 
     def __init__(self, folder: Path, generation: int, memory: int) -> None:
         self.folder, self.generation, self.memory = folder, generation, memory
-        self.scratch = str(folder)
         self.rules: Packing | None = None
 
     def __call__(
@@ -167,7 +166,7 @@ class Packer:
                 "it holds counts per scale point, which need no packing", source=table.source,
                 hint="Use it as it is; only tables with one row per rating are packed.",
             )  # fmt: skip
-        return CodedColumns.of(table, scale, missing, partial(Spill, self.scratch), beside)
+        return CodedColumns.of(table, scale, missing, partial(Spill, self.folder), beside)
 
     # Buckets ----------------------------------------------------------------------------------------------------------
 
@@ -228,7 +227,7 @@ class Packer:
     ) -> tuple[list[_Bucket], int]:
         """Put every row with a rating into the bucket of its item, in the order of rows."""
         alone = len(bounds) == 2
-        buckets = [_Bucket(None if alone else self.scratch) for _ in bounds[1:]]
+        buckets = [_Bucket(None if alone else self.folder) for _ in bounds[1:]]
         n_missing = 0
         of_item = np.repeat(np.arange(len(buckets), dtype=np.uint16), np.diff(bounds))
         for some in stretches(columns.n_rows):
@@ -258,7 +257,7 @@ def _resident() -> int:
 class _Bucket:
     """Words to be sorted: on disk, or in memory if there is only one bucket."""
 
-    def __init__(self, folder: str | None) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self._file = None if folder is None else Temporary(folder)
         self._words: list[Words] = []
 
