@@ -135,18 +135,6 @@ class AnswersFound(NamedTuple):
     readings: pl.DataFrame | None = None
     n_read: int = 0
 
-    @property
-    def taken(self) -> dict[str, str | None]:
-        """Which column holds the answers, and in what form."""
-        if self.column is None:
-            return {}
-        return {"text" if is_text_column(self.column) else "point" if self.column == "point" else "answer": self.column}
-
-    @property
-    def n_elsewhere(self) -> int:
-        """How many answers are neither points of the scale nor texts that could be read."""
-        return 0 if self.readings is None else int((self.readings["rule"] == NOT_ON_SCALE).sum())
-
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float)

@@ -366,11 +366,6 @@ _WORKER, _TOLOKA_STATUS, _VERDICT = "ASSIGNMENT:worker_id", "ASSIGNMENT:status",
 _TOLOKA_UNDONE = ("skipped", "expired", "active")
 
 
-def toloka_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
-    """Recognise it by column names."""
-    return all(any(name.startswith(start) for name in columns) for start in (_TOLOKA_INPUT, _OUTPUT))
-
-
 def toloka_ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per task and worker."""
     if _WORKER not in table.columns and asked.rater is None:
@@ -421,4 +416,9 @@ def _done(piece: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     return piece
 
 
-TOLOKA = Platform(name="toloka", title="assignments of Toloka", fits=toloka_fits, ratings=toloka_ratings)
+TOLOKA = Platform(
+    name="toloka", title="assignments of Toloka", ratings=toloka_ratings,
+    fits=lambda columns, head, asked: all(
+        any(name.startswith(start) for name in columns) for start in (_TOLOKA_INPUT, _OUTPUT)
+    ),
+)  # fmt: skip

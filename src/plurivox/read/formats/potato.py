@@ -27,6 +27,7 @@ from plurivox.read.formats.record import (
     chosen,
     frame_of,
     nested,
+    object_in,
     one_of,
     reworked,
     unfolded,
@@ -139,7 +140,8 @@ class _States:
         if user is None or not str(user).strip():
             raise wrong("the state of a user has no user_id", place, self.table.name)
         labels, phases, behaviour = (
-            self._object(record.get(name), place, name) for name in (_LABELS, _PHASES, _BEHAVIOUR)
+            object_in(record.get(name), place, self.table.name, name, f"the {name} of a user is not an object")
+            for name in (_LABELS, _PHASES, _BEHAVIOUR)
         )
         known = self._about(phases, place)
         rows: list[Row] = []
@@ -181,14 +183,6 @@ class _States:
                     self.joined += len(values) > 1
         self.attributes |= dict.fromkeys(known)
         return known
-
-    def _object(self, value: Any, place: str, column: str) -> dict[str, Any]:
-        found = nested(value, place, self.table.name, column)
-        if found is None:
-            return {}
-        if not isinstance(found, dict):
-            raise wrong(f"the {column} of a user is not an object", place, self.table.name)
-        return found
 
 
 def _given(found: Any, place: str, source: str) -> Iterator[Given]:

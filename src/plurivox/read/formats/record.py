@@ -393,11 +393,11 @@ def one_of(answers: Sequence[Any]) -> str | None:
     return SEVERAL + ", ".join(texts) if len(texts) > 1 else texts[0] if texts else None
 
 
-def object_in(value: Any, place: str, source: str, column: str) -> dict[str, Any]:
+def object_in(value: Any, place: str, source: str, column: str, problem: str = "") -> dict[str, Any]:
     """Return the object that a cell holds, an empty one if it is blank."""
     found = nested(value, place, source, column)
     if found is not None and not isinstance(found, dict):
-        raise wrong(f"'{column}' of a record is not an object", place, source)
+        raise wrong(problem or f"'{column}' of a record is not an object", place, source)
     return found or {}
 
 

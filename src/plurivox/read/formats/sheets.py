@@ -6,11 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plurivox.base.errors import ColumnError, ScaleError, few, no_column
 from plurivox.base.wording import counted
@@ -236,7 +235,7 @@ class Sheet:
 
     def _people(
         self, table: RawTable, asked: ReadSettings, tally: Tally, compared: Sequence[str]
-    ) -> Iterator[tuple[pl.DataFrame, pl.Series, NDArray[np.int64]]]:
+    ) -> Iterator[tuple[pl.DataFrame, pl.Series, Any]]:
         """Yield slices of the table: its texts, who they are, and the number of each answer, item by item.
 
         An answer is numbered by its row times the number of items, plus the place of its item. Columns that are

@@ -168,11 +168,6 @@ class Manifest:
         """The names of all files that belong to the study."""
         return {MANIFEST, *(one.name for one in self.all_files)}
 
-    @property
-    def is_sealed(self) -> bool:
-        """Whether the manifest decides the content of every file, which a CRC-32 does not."""
-        return not any(one.checksum.startswith("crc32") for one in self.all_files)
-
 
 def padded(size: int) -> int:
     """Return the room that an array takes in a part."""

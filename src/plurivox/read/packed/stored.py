@@ -90,7 +90,6 @@ class Layers:
         """Return some items in the engine's form."""
         entries = unpacked_words(self.words(slice(first, last)), self._bits)
         offsets = np.searchsorted(entries.item, np.arange(first, last + 1)).astype(np.int64)
-        assert entries.rater is not None
         scores = entries.score.astype(self._score, copy=False)
         return Part(first, offsets, entries.rater, scores, np.zeros(0, np.int64))
 
