@@ -23,7 +23,7 @@ PER_ITEM, N_RATERS = 10, 500
 _READ = """
 import json, re, sys, time
 from plurivox.read.read import read_ratings
-from plurivox.read import excel, databases, arrow, members
+from plurivox.read import excel, databases, members
 def most():  # of this program; ru_maxrss knows that of who started it, too
     return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 before = most()

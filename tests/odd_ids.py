@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 from hypothesis import strategies as st
 
-from plurivox.read.beside import read_table
+from plurivox.read.tables import read_table
 from support import Done
 
 STARTS = ["", *"=+-@'\"＝－ ,;0", "''", "'=", "''@", "-1", "'+2", "' ="]

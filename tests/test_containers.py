@@ -29,10 +29,9 @@ from plurivox.base.errors import ColumnError, FileError, MissingExtraError, Plur
 from plurivox.base.files import one_call, will_write
 from plurivox.config import find_config
 from plurivox.domain.raw import MEMBER
-from plurivox.read.arrow import sizes
 from plurivox.read.members import Archive
 from plurivox.read.opening import split_name
-from plurivox.read.tables import open_table
+from plurivox.read.tables import open_table, sizes
 from support import Write, run_cli
 
 duckdb: Any = pytest.importorskip("duckdb", reason="needs pip install 'plurivox[duckdb]'")

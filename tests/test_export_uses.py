@@ -22,7 +22,7 @@ from exports.record import lines
 from plurivox.base.errors import IdError, InputError, PlurivoxError, PlurivoxWarning
 from plurivox.domain.raw import MEMBER, RawTable
 from plurivox.read.formats import ratings_of
-from plurivox.read.formats.unfolding import as_json
+from plurivox.read.formats.record import as_json
 from plurivox.read.settings import ReadSettings
 from support import Write, ran, run_cli, some
 from test_formats import damaged

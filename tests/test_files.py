@@ -660,7 +660,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "read/packed/folder.py", "read/packed/packing.py", "read/packed/making.py",  # what they wrote
         "read/packed/stored.py",  # a secret, which it wrote
         "engine/run.py",  # what they wrote, and write over
-        "read/packed/remote.py",  # opens addresses
+        "read/packed/manifest.py",  # opens addresses
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself
         "workbench/making.py", "workbench/jobs.py", "workbench/runs.py", "workbench/api.py",  # what it wrote
         "workbench/bench.py", "workbench/server.py", "workbench/store.py", "workbench/base.py",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import plurivox as pv
 from plurivox.base.errors import InputError
 from plurivox.read import json_documents, text
-from plurivox.read.beside import read_table
+from plurivox.read.tables import read_table
 
 ROWS: list[dict[str, Any]] = [
     {"item": "1", "rater": "ann", "score": 0}, {"item": "1", "rater": "bö", "score": 2},

@@ -18,8 +18,7 @@ import pytest
 import plurivox as pv
 from fuzz.packed import mended
 from plurivox.base.errors import FileError
-from plurivox.read.packed.manifest import MANIFEST
-from plurivox.read.packed.remote import RemoteFolder
+from plurivox.read.packed.manifest import MANIFEST, RemoteFolder
 from support import run_cli
 
 fsspec: Any = pytest.importorskip("fsspec", reason="fsspec is not installed: pip install 'plurivox[dask]'")

@@ -18,7 +18,7 @@ from plurivox.actions.curate.files import read_selected
 from plurivox.ask.question import Reply
 from plurivox.ask.read_answers import read_answers
 from plurivox.base.csv_files import csv_text, write_frame
-from plurivox.read.beside import read_table
+from plurivox.read.tables import read_table
 from stored_answers import QUESTION, a_request
 from support import run_cli
 

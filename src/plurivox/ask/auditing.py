@@ -27,7 +27,7 @@ from plurivox.domain.reader import STATES
 from plurivox.domain.scale import text_of
 from plurivox.infer.intervals import wilson
 from plurivox.infer.view import SIZES, Value, written
-from plurivox.read.beside import read_table
+from plurivox.read.tables import read_table
 
 ID_LENGTH = 16
 """How many characters of an answer's key its id has."""

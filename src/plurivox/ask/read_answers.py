@@ -18,11 +18,11 @@ from plurivox.domain.raw import AS_IN_RATINGS, id_column, plain_names
 from plurivox.domain.recoding import Recoding
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
-from plurivox.read.beside import attribute_table, read_table
 from plurivox.read.formats import export_of
 from plurivox.read.opening import ANSWERS, printable, split_name
 from plurivox.read.read import read_predictions
 from plurivox.read.settings import Format, ReadSettings
+from plurivox.read.tables import attribute_table, read_table
 
 _MODEL_NAMES = ("model", "modelname", "modelid", "llm")
 _NAME_THEM = "Name the columns: --item, --model, --answer (item=, model=, answer=)."

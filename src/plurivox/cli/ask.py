@@ -116,7 +116,7 @@ def _question(scale: str, wording: str | None) -> "Question":
 def _examples(file: str | None) -> "list[Example]":
     from plurivox.ask.prompts import Example
     from plurivox.domain.raw import require_columns
-    from plurivox.read.beside import read_table
+    from plurivox.read.tables import read_table
 
     if file is None:
         return []

@@ -260,7 +260,7 @@ def read_items(
     """Read a table of items, and return which column holds their ids: the one named, or one with an obvious name."""
     from plurivox.domain.points import with_joined
     from plurivox.domain.raw import id_column, require_columns
-    from plurivox.read.beside import attributes_in
+    from plurivox.read.tables import attributes_in
 
     table = with_joined(attributes_in(file, "item", encoding or "utf-8"), item or like)
     if item is not None:
@@ -300,7 +300,7 @@ def log(given: Given, reading: InputOptions, loaded: LoadedStudy) -> Any:
     """Read the ratings again for when each was given and how long it took."""
     from plurivox.domain.points import with_joined
     from plurivox.domain.raw import require_columns
-    from plurivox.read.beside import read_again
+    from plurivox.read.tables import read_again
 
     columns = {role: given[role] for role in ("time", "seconds") if given[role] is not None}
     if not columns:

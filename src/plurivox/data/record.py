@@ -16,10 +16,10 @@ import polars as pl
 from plurivox.base.errors import ColumnError, FileError, InputError, few
 from plurivox.base.files import note_input
 from plurivox.domain.ratings import Ratings
-from plurivox.read.beside import read_table
 from plurivox.read.json_documents import loaded, without_commas
 from plurivox.read.members import DAMAGED
 from plurivox.read.opening import MAX_WHOLE, WHOLE_PER_BYTE, open_source, readable, without_panics
+from plurivox.read.tables import read_table
 
 Form = Literal["csv", "tsv", "jsonl", "json"]
 """How a table is written: ``jsonl`` has one object per line, ``json`` is one list, or one object, of objects."""

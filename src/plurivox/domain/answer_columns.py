@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, few, no_column
-from plurivox.domain.attributes import Locate, id_texts, places_of, where
+from plurivox.domain.attributes import Locate, id_texts, where
 from plurivox.domain.code import as_numbers, as_text
 from plurivox.domain.raw import plain_names
 from plurivox.domain.reader import STATES, read_answer
@@ -135,18 +135,6 @@ class AnswersFound(NamedTuple):
     readings: pl.DataFrame | None = None
     n_read: int = 0
 
-    @property
-    def taken(self) -> dict[str, str | None]:
-        """Which column holds the answers, and in what form."""
-        if self.column is None:
-            return {}
-        return {"text" if is_text_column(self.column) else "point" if self.column == "point" else "answer": self.column}
-
-    @property
-    def n_elsewhere(self) -> int:
-        """How many answers are neither points of the scale nor texts that could be read."""
-        return 0 if self.readings is None else int((self.readings["rule"] == NOT_ON_SCALE).sum())
-
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float)
@@ -169,12 +157,6 @@ class AnswerColumns:
         if not self.table.height:
             raise InputError("there are no answers", source=self.source, hint="Give one row per model and item.")
 
-    def items(self, column: str) -> tuple[pl.Series, NDArray[np.int32]]:
-        """Return the items as text, sorted, and the index of each row's item."""
-        ids = self.ids(column, "item")
-        items = ids.unique().sort()
-        return items, places_of(ids, items).astype(np.int32)
-
     def ids(self, column: str, role: str) -> pl.Series:
         """Return ids as text, none of them blank."""
         texts = id_texts(self.table[column])
@@ -183,15 +165,11 @@ class AnswerColumns:
             raise IdError(f"the {role} is missing", column=column, **self._where(blank), hint="Give it.")
         return texts
 
-    def texts(self, column: str) -> pl.Series:
-        """Return a column as text, empty if there is no such column."""
-        return as_text(self.table[column]).fill_null("")
-
     def prompts(self, column: str, item: str, item_of: NDArray[np.int32]) -> pl.Series | None:
         """Return the name of each row's prompt; None if there are none, or if each item has its own."""
         if column not in self.table.columns or column == item:
             return None
-        texts = self.texts(column)
+        texts = as_text(self.table[column]).fill_null("")
         pairs = pl.DataFrame({"item": item_of, "prompt": texts}).unique()
         own = pairs.height == pairs["item"].n_unique() == pairs["prompt"].n_unique() >= OWN_PROMPTS
         return None if own else texts

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from plurivox.base.arguments import Frame, checked
 from plurivox.base.cards import card, heading_of, plain_grid
-from plurivox.domain.answer_columns import ANSWERED, NO_POINT, NOT_ON_SCALE, READINGS, UNREADABLE, AnswerColumns
+from plurivox.domain.answer_columns import (
+    ANSWERED,
+    NO_POINT,
+    NOT_ON_SCALE,
+    READINGS,
+    UNREADABLE,
+    AnswerColumns,
+    is_text_column,
+)
 from plurivox.domain.attributes import COUNTED_FROM_1, AttributeTable, Locate, match, places_of
 from plurivox.domain.choices import Conflicts
 from plurivox.domain.raw import to_polars
@@ -174,11 +182,15 @@ class Answers:
         shown, numbers, orders = check.shown(point) or (None, None, ())
         order = check.once(item_of, voice_of, sample, voices, known)
         role = "prompt" if prompts is not None else ITEM_TEXT
-        taken = {"item": item, "model": model, **({role: prompt} if prompt != item else {}), **given.taken}
+        taken = {"item": item, "model": model, **({role: prompt} if prompt != item else {})}
+        if given.column is not None:
+            kind = "text" if is_text_column(given.column) else "point" if given.column == "point" else "answer"
+            taken[kind] = given.column
+        n_elsewhere = 0 if given.readings is None else int((given.readings["rule"] == NOT_ON_SCALE).sum())
         found = cls(
             scale, voices, known, item_of[order], voice_of[order], sample[order], state[order], point[order],
             None if shares is None else shares[order], None if shown is None else shown[order],
-            None if numbers is None else numbers[order], given.n_elsewhere, check.families(models), source,
+            None if numbers is None else numbers[order], n_elsewhere, check.families(models), source,
             readings=None if given.readings is None else given.readings[order], n_read=given.n_read,
             columns={role: name for role, name in taken.items() if name in check.table.columns}, orders=orders,
         )  # fmt: skip

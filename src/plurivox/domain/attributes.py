@@ -377,27 +377,24 @@ class AttributeReader:
         conflicts = {name: n for one in found for name, n in one.conflicts.items()}
         said = {name: n for one in found for name, n in one.words.items()}
         several = {name: mask for one in found for name, mask in one.several.items()}
-        if given is None:
-            self._warn(role, conflicts)
-            return Matched(frame, 0, 0, conflicts, said, several)
-        beside = match(given, ids, role, conflicts=self.rules.conflicts, words=words)
-        for name in sorted(set(beside.frame.columns) & set(frame.columns)):
-            problem = f"it is in both the ratings and the table of {role}s"
-            raise ColumnError(problem, source=given.source, column=name, hint="Remove or rename it in one of the two.")
-        if beside.unknown:
-            lacking = f"{given.source} lacks {beside.unknown:,} of the {len(ids):,} {role}s in {self.source}"
-            warnings.warn(f"{lacking}; their attributes are unknown", UnknownIdsWarning, stacklevel=_caller())
-        self._warn(role, conflicts | beside.conflicts)
+        beside = Matched(pl.DataFrame())
+        if given is not None:
+            beside = match(given, ids, role, conflicts=self.rules.conflicts, words=words)
+            for name in sorted(set(beside.frame.columns) & set(frame.columns)):
+                problem = f"it is in both the ratings and the table of {role}s"
+                hint = "Remove or rename it in one of the two."
+                raise ColumnError(problem, source=given.source, column=name, hint=hint)
+            if beside.unknown:
+                lacking = f"{given.source} lacks {beside.unknown:,} of the {len(ids):,} {role}s in {self.source}"
+                warnings.warn(f"{lacking}; their attributes are unknown", UnknownIdsWarning, stacklevel=_caller())
+        conflicts |= beside.conflicts
+        for name, n in conflicts.items() if self.rules.conflicts == "missing" else ():
+            text = f"{self.source}: {several_values(n, role, name, 'missing')}"
+            warnings.warn(text, AttributeConflictWarning, stacklevel=_caller())
         return Matched(
-            frame.hstack(beside.frame), beside.unknown, beside.idle, conflicts | beside.conflicts, said | beside.words,
+            frame.hstack(beside.frame.get_columns()), beside.unknown, beside.idle, conflicts, said | beside.words,
             several | beside.several,
         )  # fmt: skip
-
-    def _warn(self, role: str, conflicts: Mapping[str, int]) -> None:
-        if self.rules.conflicts == "missing":
-            for name, n in conflicts.items():
-                text = f"{self.source}: {several_values(n, role, name, 'missing')}"
-                warnings.warn(text, AttributeConflictWarning, stacklevel=_caller())
 
     def _from_rows(self, role: str, name: str, words: Sequence[str]) -> Matched:
         """Return an attribute that the ratings repeat on every row, one value per owner."""

@@ -170,20 +170,26 @@ class CodedColumns:
         )
 
     def described(
-        self, items: AttributeTable | None, raters: AttributeTable | None, rules: AttributeRules | None
+        self, items: AttributeTable | None, raters: AttributeTable | None, rules: AttributeRules
     ) -> tuple[Matched, Matched]:
         """Return what is known about items and raters."""
-        owners = AttributeReader(
-            self.table.source, self.table.locate, self.coded, rules or AttributeRules(), self.table.offered
-        )
+        owners = AttributeReader(self.table.source, self.table.locate, self.coded, rules, self.table.offered)
         known = owners.of("item", self.table.item_attributes, items)
         return known, owners.of("rater", self.table.rater_attributes, raters)
 
-    def intake(self, repeats: Repeats, duplicates: Duplicates, n_missing: int, **more: Any) -> Intake:
-        """Return what was noticed."""
+    def intake(
+        self, repeats: Repeats, duplicates: Duplicates, n_missing: int, owners: tuple[Matched, Matched],
+        rules: AttributeRules, **more: Any,
+    ) -> Intake:  # fmt: skip
+        """Return what was noticed, also about the attributes of items and raters."""
+        items, raters = owners
         return Intake(
             self.table.source, self.table.layout, dict(self.table.names), self.n_rows, n_missing, len(repeats),
-            duplicates, repeats.tied, self.scale_inferred, time_unit=self.time_unit, numbers=self.how, **more,
+            duplicates, repeats.tied, self.scale_inferred, time_unit=self.time_unit, numbers=self.how,
+            unknown_raters=raters.unknown, idle_raters=raters.idle, unknown_items=items.unknown, idle_items=items.idle,
+            conflicts=rules.conflicts if raters.conflicts or items.conflicts else "", rater_conflicts=raters.conflicts,
+            item_conflicts=items.conflicts, unknown_words=raters.words,
+            unknown_said=[] if rules.unknown == UNKNOWN or not raters.words else list(rules.unknown), **more,
         )  # fmt: skip
 
 
@@ -200,19 +206,17 @@ def check(
     """Turn a table into the parts of checked ratings, or raise a single error that says what is wrong and where."""
     if duplicates not in RULES:
         raise InputError(f"duplicates is {duplicates!r}", hint=f"Give one of {', '.join(RULES)}.")
-    columns = CodedColumns.of(table, scale, missing)
+    columns, rules = CodedColumns.of(table, scale, missing), rules or AttributeRules()
     rows = columns.entries(slice(0, columns.n_rows))
     n_missing = int(np.count_nonzero(rows.score == ABSENT))
     kept, repeats = _ordered(columns, rows, duplicates)
-    known_items, known_raters = columns.described(items, raters, rules)
+    known_items, known_raters = owners = columns.described(items, raters, rules)
     again = None  # what is kept in addition to the first ratings
     if (later := repeats.later) is not None and later.rater is not None:
         again = Again(later.item, later.rater, later.score.astype(columns.scale.dtype, copy=False), later.time)
     intake = columns.intake(
-        repeats, duplicates, n_missing,
-        kept_repeats=0 if again is None else len(again),
+        repeats, duplicates, n_missing, owners, rules, kept_repeats=0 if again is None else len(again),
         missing_times=_without_time(kept.time) + _without_time(again.times if again else None),
-        **of_owners(known_items, known_raters, rules or AttributeRules()),
     )  # fmt: skip
     return {
         "scale": columns.scale, "items": known_items.frame, "raters": known_raters.frame,
@@ -220,21 +224,6 @@ def check(
         "scores": kept.score.astype(columns.scale.dtype, copy=False), "multiplicity": kept.count, "intake": intake,
         "times": kept.time, "again": again,
     }  # fmt: skip
-
-
-def of_owners(items: Matched, raters: Matched, rules: AttributeRules) -> dict[str, Any]:
-    """Return what was noticed about the attributes of items and raters."""
-    return {
-        "unknown_raters": raters.unknown,
-        "idle_raters": raters.idle,
-        "unknown_items": items.unknown,
-        "idle_items": items.idle,
-        "conflicts": rules.conflicts if raters.conflicts or items.conflicts else "",
-        "rater_conflicts": raters.conflicts,
-        "item_conflicts": items.conflicts,
-        "unknown_words": raters.words,
-        "unknown_said": [] if rules.unknown == UNKNOWN or not raters.words else list(rules.unknown),
-    }
 
 
 def _without_time(times: NDArray[np.float64] | None) -> int:

@@ -37,12 +37,8 @@ Tell = Callable[[Sequence[str]], Mapping[str, Any]]
 """Maps answers to what an error says about where they are."""
 
 
-class AnswersWritten(NamedTuple):
-    """What answers are looked up as, on which scale, and what was done with them, in words."""
-
-    answers: list[Any]
-    scale: Scale
-    how: str = ""
+AnswersWritten = tuple[list[Any], Scale, str]
+"""What answers are looked up as, on which scale, and what was done with them, in words."""
 
 
 class _Worded(NamedTuple):
@@ -74,7 +70,7 @@ def as_written(answers: Sequence[Any], scale: Scale | None, missing: Collection[
     for form, read in ((_is_comma, _commas), (_is_share, _shares), (_worded, _worded_points)):
         if any(form(text) for text in odd.values()):
             return read(answers, odd, known, missing, tell)
-    return AnswersWritten(list(answers), known or _inferred(answers, missing), _joined(answers, known))
+    return list(answers), known or _inferred(answers, missing), _joined(answers, known)
 
 
 def _joined(answers: Sequence[Any], scale: Scale | None) -> str:
@@ -168,7 +164,7 @@ def _commas(
     how = "decimal commas read as points"
     found = _looked_up(answers, decimal)
     try:
-        return AnswersWritten(found, scale or _inferred(found, missing), how)
+        return found, scale or _inferred(found, missing), how
     except ScaleError as error:
         raise ScaleError(f"{error.problem} ({how})", hint=error.hint) from None
 
@@ -213,8 +209,7 @@ def _shares(
             f"{odd[example]!r} is out of {top}, but the scale {scale} has a different highest point",
             **tell(list(found)), hint="Give the scale of these scores with --scale.",
         )  # fmt: skip
-    how = f"answers such as {odd[example]!r} read as points out of {top}"
-    return AnswersWritten(_looked_up(answers, texts), scale, how)
+    return _looked_up(answers, texts), scale, f"answers such as {odd[example]!r} read as points out of {top}"
 
 
 def _looked_up(answers: Sequence[Any], texts: Mapping[str, str]) -> list[Any]:
@@ -253,7 +248,7 @@ def _worded_points(
     numbers, words = ([pair[at] for pair in pairs.values()] for at in (0, 1))
     if scale is not None and not _fit(numbers, scale) and _fit(words, scale):
         lookup |= {answer: pair.words for answer, pair in pairs.items()}
-        return AnswersWritten(_looked_up(answers, lookup), scale, f"words taken from answers such as {example!r}")
+        return _looked_up(answers, lookup), scale, f"words taken from answers such as {example!r}"
     plain = [answer for answer in odd if answer not in found]
     if scale is None and plain:
         raise ScoreError(
@@ -266,7 +261,7 @@ def _worded_points(
     meanings = [words_of.get(text_of(label), "") for label in points.labels]
     if all(meanings) and not points.descriptions:  # the words describe the points
         points = points.with_descriptions(meanings)
-    return AnswersWritten(read, points, f"numbers taken from answers such as {example!r}")
+    return read, points, f"numbers taken from answers such as {example!r}"
 
 
 def _refuse_clash(pairs: Mapping[str, _Worded], odd: Mapping[str, str], tell: Tell) -> None:

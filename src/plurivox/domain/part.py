@@ -131,7 +131,7 @@ class RatingRows:
     """
 
     item: NDArray[Any]
-    rater: NDArray[Any] | None
+    rater: Any
     score: NDArray[Any]
     count: NDArray[np.int64] | None = None
     time: NDArray[np.float64] | None = None

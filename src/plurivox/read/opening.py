@@ -20,7 +20,7 @@ import polars as pl
 
 from plurivox.base.errors import FileError
 from plurivox.base.files import note_input
-from plurivox.read.packed.remote import is_address
+from plurivox.read.packed.manifest import is_address
 
 Kind = Literal["csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite", "duckdb", "zip"]
 """The kinds of file."""

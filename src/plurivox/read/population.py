@@ -14,7 +14,7 @@ from plurivox.domain.attributes import COUNTED_FROM_1, Locate, as_categories, wh
 from plurivox.domain.code import as_numbers, as_text
 from plurivox.domain.panel import PopulationShares, population_of
 from plurivox.domain.raw import to_polars
-from plurivox.read.beside import read_table
+from plurivox.read.tables import read_table
 
 COLUMNS = {
     "attribute": ("attribute", "margin", "variable"),

@@ -22,7 +22,7 @@ from plurivox.base.arguments import (
 )
 from plurivox.base.errors import ColumnError, InputError, ScaleError, no_column
 from plurivox.domain.attributes import AttributeRules, AttributeTable, columns_of_raters
-from plurivox.domain.check import LongTable, check, no_rows
+from plurivox.domain.check import check, no_rows
 from plurivox.domain.choices import Conflicts, Duplicates, Layout
 from plurivox.domain.points import GivenPoints, point_columns_text, prepare, with_joined
 from plurivox.domain.predictions import Predictions
@@ -31,7 +31,6 @@ from plurivox.domain.raw import ROLES, RawTable, by_name, id_column, require_apa
 from plurivox.domain.recoding import GivenRecoding, Recoding
 from plurivox.domain.scale import GivenPoles, Label, Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
-from plurivox.read.beside import attribute_table, names_in, opened, read_table
 from plurivox.read.formats import Taken, kind_of, lewidi, ratings_of
 from plurivox.read.formats.crowds import without_waiting
 from plurivox.read.formats.record import HEAD
@@ -39,7 +38,7 @@ from plurivox.read.formats.sheets import SURVEY
 from plurivox.read.opening import printable, split_name
 from plurivox.read.recognise import LAYOUTS, Recognised, recognise, scale_of_totals
 from plurivox.read.settings import LATER, Choice, Format, ReadSettings
-from plurivox.read.tables import open_table, telling
+from plurivox.read.tables import attribute_table, if_file, names_in, open_table, read_table, telling
 
 _KINDS = (Choice, Conflicts, Duplicates, Format, Frame, GivenPoints, GivenPoles, GivenRecoding, GivenScale, Iterable,
           Label, Layout, Sequence, FilePath)  # fmt: skip
@@ -140,13 +139,9 @@ def read_beside(file: FilePath, scale: GivenScale | None, said: Mapping[str, Any
         return read_ratings(file, scale=scale, **named)
 
 
-def _in_memory(table: LongTable, scale: Scale | None, **given: Any) -> Ratings:
-    return Ratings(**check(table, scale, **given))
-
-
 def read_table_of_ratings(
     source: FilePath, reading: ReadSettings, raked: Sequence[str] = (), *, connection: Any = None,
-    code: Callable[..., Ratings] = _in_memory,
+    code: Callable[..., Ratings] = lambda *table, **given: Ratings(**check(*table, **given)),
 ) -> Ratings:  # fmt: skip
     """Read a table of ratings as it is, before recoding; ``code`` turns the table into ratings."""
     known, by = as_scale(reading.scale), (*reading.attributes(), *raked)
@@ -169,7 +164,7 @@ def read_table_of_ratings(
             columns, table = columns.of_export(taken), taken.export.table
         table = table.plain(columns.used)
         if by:
-            raters = opened(raters, "rater", encoding)
+            raters = if_file(raters, "rater", encoding)
             columns = columns.with_groups(by, table.columns, names_in(raters))
         with telling(remarks):
             found, table, known = columns.found(table, point_columns, layout, known, reading.missing)

@@ -160,7 +160,7 @@ def _not_found(roles: dict[str, str | None], columns: Sequence[str], source: str
 
 
 MAX_COUNT = 2.0**53  # whole numbers up to here are exact
-_RATER, _SCORE, _COUNT = "\0rater", "\0score", "\0count"  # no column has such a name
+_NAME, _CELL = "\0name", "\0cell"  # no column has such a name
 
 
 def scale_of_totals(found: Recognised) -> Scale | None:
@@ -197,10 +197,6 @@ def _wide(
             hint="Give one row per item, or a long table with one row per rating.",
         )
     n_rows = frame.height
-    long = frame.unpivot(
-        on=list(found.values), index=[found.item, *item_attributes], variable_name=_RATER, value_name=_SCORE
-    ).rename({found.item: "item", _RATER: "rater", _SCORE: "score"})
-
     places = [table.columns.index(name) + 1 for name in found.values]  # their names are the ids of raters
 
     def locate(position: int) -> str:
@@ -208,6 +204,7 @@ def _wide(
         return f"{table.locate(row)}, column {places[column]}"
 
     names = {"item": found.item, "rater": "one column each", "score": "their cells"}
+    long = _unpivoted(frame, found, item_attributes, ("rater", "score"))
     return LongTable(table.name, [long], names, "wide", table.text, locate, item_attributes=item_attributes)
 
 
@@ -216,21 +213,24 @@ def _totals(
 ) -> LongTable:
     frame = table.frame()
     frame = frame.with_columns([_whole_counts(frame[column], table) for column in found.values])
-    n_rows = frame.height
     total = sum(float(frame[column].cast(pl.Float64).sum()) for column in found.values)
     if total > MAX_COUNT:
         raise ScoreError(
             f"the counts add up to {total:.3g}, too many to be true", source=table.name, hint="Check them."
         )
-    long = frame.unpivot(
-        on=list(found.values), index=[found.item, *item_attributes], variable_name=_SCORE, value_name=_COUNT
-    ).rename({found.item: "item", _SCORE: "score", _COUNT: "count"})
-    names = {"item": found.item, "score": f"{found.values[0]} … {found.values[-1]}"}
-
+    names, n_rows = {"item": found.item, "score": f"{found.values[0]} … {found.values[-1]}"}, frame.height
     return LongTable(
-        table.name, [long], names, "totals", table.text, lambda position: table.locate(position % n_rows),
-        item_attributes=item_attributes,
+        table.name, [_unpivoted(frame, found, item_attributes, ("score", "count"))], names, "totals", table.text,
+        lambda position: table.locate(position % n_rows), item_attributes=item_attributes,
     )  # fmt: skip
+
+
+def _unpivoted(
+    frame: pl.DataFrame, found: Recognised, attributes: tuple[str, ...], roles: tuple[str, str]
+) -> pl.DataFrame:
+    """Return a row for each cell: the item, and the name and the value of the cell's column in their roles."""
+    long = frame.unpivot(on=list(found.values), index=[found.item, *attributes], variable_name=_NAME, value_name=_CELL)
+    return long.rename({found.item: "item", _NAME: roles[0], _CELL: roles[1]})
 
 
 LAYOUTS = {"long": _long, "wide": _wide, "totals": _totals}

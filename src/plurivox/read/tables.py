@@ -1,27 +1,34 @@
-"""From a file to a raw table: one reader for each kind of file, from any source."""
+"""From a file to a raw table: one reader for each kind of file, from any source; and tables beside ratings."""
 
 from __future__ import annotations
 
 import io
 import os
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from plurivox.base.arguments import FilePath
 from plurivox.base.errors import ColumnError, FileError, InputError
 from plurivox.base.files import note_input
+from plurivox.domain.attributes import AttributeTable
+from plurivox.domain.points import with_joined
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.raw import RawTable, refuse_cells, refuse_columns
+from plurivox.domain.raw import RawTable, id_column, refuse_cells, refuse_columns, to_polars
 from plurivox.read import parquet as store
+from plurivox.read.formats import export_of, kind_of, ratings_of
 from plurivox.read.json_documents import read_json
 from plurivox.read.opening import INSIDE, Kind, Opened, open_source, refuse_unpacked, split_name, whole, without_panics
 from plurivox.read.packed.folder import is_packed, named
 from plurivox.read.packed.manifest import MANIFEST
 from plurivox.read.packed.stored import PackedRatings
 from plurivox.read.parquet import unpacked_size
+from plurivox.read.settings import Format, ReadSettings
 from plurivox.read.text import as_utf8, json_lines, read_delimited
 
 _ROWS = 1 << 20
@@ -103,8 +110,6 @@ def table_in(opened: Opened, inside: str | None, encoding: str, stack: ExitStack
     if opened.kind == "parquet":
         return _parquet(opened)
     if opened.kind == "arrow":
-        from plurivox.read.arrow import read_arrow
-
         return read_arrow(opened)
     if opened.kind == "json":
         return read_json(opened, encoding=encoding)
@@ -176,3 +181,259 @@ def telling(remarks: Sequence[str]) -> Iterator[None]:
             error.problem, source=error.source, column=error.column, places=error.places, n_places=error.n_places,
             hint=hint or None,
         ) from None  # fmt: skip
+
+
+# Arrow ----------------------------------------------------------------------------------------------------------------
+#
+# Arrow files and streams, as polars, pandas (Feather) and pyarrow write them.
+#
+# How large a file is unpacked is read from its messages, because polars makes room for it before anything is checked.
+#
+# A stream is a sequence of messages; a file has a footer with their offsets. The head of a message is a flatbuffer,
+# from which only sizes are read, by field number: ``Footer`` has the schema (1), blocks of dictionaries (2) and blocks
+# of rows (3), each with an offset and two lengths; ``Message`` has the type of its header (1), the header (2) and the
+# length of its body (3); ``Schema`` has its fields (1); ``DictionaryBatch`` has a batch (1); ``RecordBatch`` has its
+# number of rows (0), nodes (1), buffers (2) and their compression (3). A compressed buffer begins with its unpacked
+# length.
+
+
+MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
+_GOES_ON = 0xFFFFFFFF
+_SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
+_PLAIN = -1
+
+
+class Sizes(NamedTuple):
+    """What a stream of messages holds: columns, rows, cells of all columns and their parts, and unpacked bytes."""
+
+    n_columns: int
+    n_rows: int
+    n_cells: int
+    n_bytes: int
+
+
+def sizes(data: bytes) -> Sizes:
+    """Add up what the messages say; raise a ValueError if they are damaged or cut off."""
+    try:
+        if data.startswith(MAGIC):
+            return _of_file(data)
+        at: int | None = 0
+        found = Sizes(0, 0, 0, 0)
+        while at is not None and at + 8 <= len(data):
+            found, at = _message(data, at, found)
+        return found
+    except (struct.error, IndexError, OverflowError) as error:
+        raise ValueError("a message is cut off") from error
+
+
+def _of_file(data: bytes) -> Sizes:
+    """Add up the messages that a footer lists, as often as it lists them."""
+    end = len(data) - len(_END)
+    if data[end:] != _END:
+        raise ValueError("the end is missing")
+    (length,) = struct.unpack_from("<i", data, end - 4)
+    if not 0 < length <= end - 4:
+        raise ValueError("the footer is cut off")
+    footer = _FlatTable.root(data, end - 4 - length, end - 4)
+    found = Sizes(footer.table(1).vector(1)[1], 0, 0, 0)
+    for field in (2, 3):
+        blocks, n_blocks = footer.vector(field)
+        for place in range(n_blocks):
+            (offset,) = struct.unpack_from("<q", data, blocks + 24 * place)
+            if not 0 <= offset < end:
+                raise ValueError("the footer points outside the file")
+            found, _ = _message(data, offset, found)
+    return found
+
+
+def _message(data: bytes, at: int, found: Sizes) -> tuple[Sizes, int | None]:
+    """Add what a message says, and return where the next one is, None at the end."""
+    mark, length = struct.unpack_from("<II", data, at)
+    if mark != _GOES_ON:
+        raise ValueError("a message does not begin as it should")
+    at += 8
+    if length == 0:
+        return found, None
+    message = _FlatTable.root(data, at, at + length)
+    header, kind, body = message.table(2), message.number(1, "<B"), message.number(3, "<q")
+    at += length
+    if not 0 <= body <= len(data) - at:
+        raise ValueError("a message is cut off")
+    if kind == _SCHEMA:
+        found = found._replace(n_columns=header.vector(1)[1])
+    elif kind in (_DICTIONARY, _BATCH):
+        batch = header.table(1) if kind == _DICTIONARY else header
+        n_rows = batch.number(0, "<q") if kind == _BATCH else 0
+        n_cells, n_bytes = _batch(batch, data, at, body)
+        found = Sizes(found.n_columns, found.n_rows + n_rows, found.n_cells + n_cells, found.n_bytes + n_bytes)
+    return found, at + body
+
+
+def _batch(batch: _FlatTable, data: bytes, start: int, body: int) -> tuple[int, int]:
+    """Return how many cells a batch has, including those of lists, and how many unpacked bytes."""
+    n_cells = n_bytes = 0
+    nodes, n_nodes = batch.vector(1)
+    for place in range(n_nodes):
+        (length,) = struct.unpack_from("<q", data, nodes + 16 * place)
+        if length < 0:
+            raise ValueError("a column has a negative number of rows")
+        n_cells += length
+    packed = batch.place(3) is not None
+    buffers, n_buffers = batch.vector(2)
+    for place in range(n_buffers):
+        offset, length = struct.unpack_from("<qq", data, buffers + 16 * place)
+        if offset < 0 or length < 0 or offset + length > body:
+            raise ValueError("a buffer reaches beyond its message")
+        unpacked = length
+        if packed and length:
+            (unpacked,) = struct.unpack_from("<q", data, start + offset)
+            unpacked = length if unpacked == _PLAIN else unpacked
+        if unpacked < 0:
+            raise ValueError("a buffer has a wrong length")
+        n_bytes += unpacked
+    return n_cells, n_bytes
+
+
+class _FlatTable(NamedTuple):
+    """A table in a flatbuffer: where it is, and where its head ends."""
+
+    data: bytes
+    at: int
+    end: int
+
+    @classmethod
+    def root(cls, data: bytes, start: int, end: int) -> _FlatTable:
+        """Return the table to which an offset leads, or raise a ValueError if that is outside."""
+        at = start + int(struct.unpack_from("<I", data, start)[0])
+        if not 0 <= at <= end - 4 or end > len(data):
+            raise ValueError("a message is cut off")
+        return cls(data, at, end)
+
+    def place(self, field: int) -> int | None:
+        """Return where a field is, None if it has its default."""
+        (back,) = struct.unpack_from("<i", self.data, self.at)
+        known = self.at - back
+        if not 0 <= known <= self.end - 4:
+            raise ValueError("a message is damaged")
+        (size,) = struct.unpack_from("<H", self.data, known)
+        if 4 + 2 * field + 2 > size:
+            return None
+        (offset,) = struct.unpack_from("<H", self.data, known + 4 + 2 * field)
+        return self.at + offset if offset else None
+
+    def number(self, field: int, form: str) -> int:
+        """Return a number, 0 if it is absent."""
+        place = self.place(field)
+        return 0 if place is None else int(struct.unpack_from(form, self.data, place)[0])
+
+    def table(self, field: int) -> _FlatTable:
+        """Return a table inside this one."""
+        place = self.place(field)
+        if place is None:
+            raise ValueError("a message lacks a part")
+        return _FlatTable.root(self.data, place, self.end)
+
+    def vector(self, field: int) -> tuple[int, int]:
+        """Return where the first element of a vector is, and how many there are."""
+        place = self.place(field)
+        if place is None:
+            return 0, 0
+        (offset,) = struct.unpack_from("<I", self.data, place)
+        start = place + offset
+        (length,) = struct.unpack_from("<I", self.data, start)
+        if start + 4 + length > self.end:
+            raise ValueError("a message is cut off")
+        return start + 4, length
+
+
+def read_arrow(opened: Opened) -> RawTable:
+    """Read a file or a stream, once its messages show that it is not too large."""
+    data, name = whole(opened), opened.name
+    try:
+        found = sizes(data)
+        refuse_columns(found.n_columns, name)
+        refuse_cells(max(found.n_cells, found.n_rows * max(1, found.n_columns)), len(data), name)
+        refuse_unpacked(found.n_bytes, opened)
+        with without_panics():
+            read = pl.read_ipc if data.startswith(MAGIC) else pl.read_ipc_stream
+            frame = read(data)
+    except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException, MemoryError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise FileError(
+            f"the Arrow data is damaged or cut off ({str(error).splitlines()[0] if str(error) else 'no reason'})",
+            source=name, hint="Download or write the file again, or write it as Parquet.",
+        ) from None  # fmt: skip
+    if not frame.width:
+        raise FileError("it has no columns", source=name, hint="It needs columns of items, raters and scores.")
+    return RawTable.from_frame(frame, name)
+
+
+# Tables beside ratings ------------------------------------------------------------------------------------------------
+#
+# Files, frames or exports of platforms that accompany ratings and describe raters or items.
+
+
+def read_table(source: FilePath, *, format: Format | None = None, encoding: str = "utf-8") -> RawTable:  # noqa: A002
+    """Read a whole file of attributes as a frame."""
+    return read_again(source, None, format=format, encoding=encoding).plain()
+
+
+def read_again(
+    source: FilePath, asked: ReadSettings | None, *, format: Format | None, encoding: str  # noqa: A002
+) -> RawTable:  # fmt: skip
+    """Read the whole table that ratings came from once more; for an export, if ``asked`` is given, its answers."""
+    with open_table(source, kind_of(format), encoding) as table:
+        taken = None if asked is None or isinstance(table, Ratings) else ratings_of(table, format, asked)
+        return _whole(table if taken is None else taken.export.table, source)
+
+
+def _whole(table: RawTable | Ratings, source: FilePath) -> RawTable:
+    if isinstance(table, Ratings):
+        raise FileError("it holds ratings that plurivox stored, not a table", source=os.fspath(source))
+    return replace(table, pieces=iter([table.frame()]))
+
+
+def if_file(given: Any, role: Literal["item", "rater"], encoding: str, platform: str | None = None) -> Any:
+    """Read a table that is a file, so that its columns can be looked at first."""
+    return attributes_in(given, role, encoding, platform) if isinstance(given, str | os.PathLike) else given
+
+
+def names_in(table: Any) -> Sequence[str]:
+    """Return the column names of an opened table or a frame, none for None."""
+    if table is None:
+        return ()
+    return table.columns if isinstance(table, RawTable) else to_polars(table).columns
+
+
+def attribute_table(
+    given: Any, role: Literal["item", "rater"], wanted: str, encoding: str, platform: str | None = None
+) -> AttributeTable | None:
+    """Return a table of items or raters from a file or a frame, None if there is none.
+
+    ``platform`` is the platform that the ratings come from.
+    """
+    if given is None:
+        return None
+    if isinstance(given := if_file(given, role, encoding, platform), RawTable):
+        table = with_joined(given, wanted)
+        frame, name, locate = table.frame(), table.name, table.locate
+        if not frame.height:
+            raise FileError("there is only a header", source=name, hint=f"It needs one row per {role}.")
+        ids = table.ids or id_column(frame.columns, role, wanted, name)
+        return AttributeTable(frame, ids, name, locate, table.remarks)
+    frame = to_polars(given)
+    name = f"{role}s frame"
+    return AttributeTable(frame, id_column(frame.columns, role, wanted, name), name)
+
+
+def attributes_in(
+    source: FilePath, role: Literal["item", "rater"], encoding: str = "utf-8", platform: str | None = None
+) -> RawTable:
+    """Read a table of items or raters, plain or as a platform exports it; the platform knows the column of ids."""
+    table = read_again(source, None, format=None, encoding=encoding)
+    named: Any = platform
+    export = export_of(table, None, ReadSettings(format=named), "raters" if role == "rater" else "items")
+    if export is None:
+        return table.plain()
+    return replace(_whole(export.table, source).plain(), ids=getattr(export, role))

@@ -49,7 +49,8 @@ def read_delimited(opened: Opened, *, delimiter: str | None, encoding: str) -> R
     delimiter = delimiter or next((d for d in _DELIMITERS if d in header), ",")
     columns = [unguarded_name(one) for one in _columns(header, delimiter, name)]
     reader = _Delimited(name, columns, delimiter, above)
-    return RawTable(name, columns, reader.pieces(first, blocks), text=True, locate=reader.locate, size=opened.size)
+    pieces = (reader.parse(block) for block in itertools.chain([first] if first else [], blocks))
+    return RawTable(name, columns, pieces, text=True, locate=reader.locate, size=opened.size)
 
 
 class _Delimited:
@@ -72,11 +73,8 @@ class _Delimited:
             row += 1
         return f"row {row + self._start}"
 
-    def pieces(self, first: bytes, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
-        for block in itertools.chain([first] if first else [], blocks):
-            yield self._parse(block)
-
-    def _parse(self, block: bytes) -> pl.DataFrame:
+    def parse(self, block: bytes) -> pl.DataFrame:
+        """Return the rows of the next block."""
         if block.count(b"\n") > MAX_BLANK:  # before a list is made of them
             refuse_blank(block.count(b"\n\n") + block.count(b"\r\n\r\n"), self._name)
         try:  # a blank or short first line is read as another table

@@ -31,8 +31,8 @@ from plurivox.lenses.alignment.run import alignment
 from plurivox.lenses.cohesion.run import cohesion
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.run import soft_scores
-from plurivox.read.beside import attributes_in, read_table
 from plurivox.read.read import read_ratings
+from plurivox.read.tables import attributes_in, read_table
 from plurivox.reproduce.record import Paper, PublishedCell, published, shipped
 from plurivox.statistics import soft
 from plurivox.statistics.registry import LABELS

@@ -16,7 +16,7 @@ from plurivox.base.errors import FileError, InputError
 from plurivox.base.files import note_input
 from plurivox.domain.raw import plain
 from plurivox.read.packed.folder import is_packed, named, read_manifest
-from plurivox.read.packed.remote import is_address
+from plurivox.read.packed.manifest import is_address
 from plurivox.workbench.making import digest_of_packed
 from plurivox.workbench.reading import POPULATION, ReadingSettings
 from plurivox.workbench.records import PLACES, SEVERAL, StoredFile, StudyRecord, free_place, role_in

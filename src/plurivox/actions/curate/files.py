@@ -19,7 +19,7 @@ from plurivox.base.wording import one_line
 from plurivox.domain.code import as_text
 from plurivox.domain.raw import id_column
 from plurivox.infer.view import Value, written
-from plurivox.read.beside import read_table
+from plurivox.read.tables import read_table
 
 ENDING = ".jsonl"
 DIGITS = 9

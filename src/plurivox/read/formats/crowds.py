@@ -31,10 +31,16 @@ from plurivox.base.wording import counted, listed
 from plurivox.domain.attributes import clean
 from plurivox.domain.ratings import Ratings, ratings_of, without_others
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.record import HEAD, REJECTED, UNFINISHED, WAITING, Export, Platform, Tally
-from plurivox.read.formats.unfolding import (
+from plurivox.read.formats.record import (
+    HEAD,
+    REJECTED,
+    UNFINISHED,
+    WAITING,
+    Export,
+    Platform,
     Record,
     Row,
+    Tally,
     answer,
     chosen,
     item_id,
@@ -360,11 +366,6 @@ _WORKER, _TOLOKA_STATUS, _VERDICT = "ASSIGNMENT:worker_id", "ASSIGNMENT:status",
 _TOLOKA_UNDONE = ("skipped", "expired", "active")
 
 
-def toloka_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
-    """Recognise it by column names."""
-    return all(any(name.startswith(start) for name in columns) for start in (_TOLOKA_INPUT, _OUTPUT))
-
-
 def toloka_ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row per task and worker."""
     if _WORKER not in table.columns and asked.rater is None:
@@ -415,4 +416,9 @@ def _done(piece: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     return piece
 
 
-TOLOKA = Platform(name="toloka", title="assignments of Toloka", fits=toloka_fits, ratings=toloka_ratings)
+TOLOKA = Platform(
+    name="toloka", title="assignments of Toloka", ratings=toloka_ratings,
+    fits=lambda columns, head, asked: all(
+        any(name.startswith(start) for name in columns) for start in (_TOLOKA_INPUT, _OUTPUT)
+    ),
+)  # fmt: skip

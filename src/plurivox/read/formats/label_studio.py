@@ -14,8 +14,21 @@ import polars as pl
 
 from plurivox.base.errors import FileError
 from plurivox.domain.raw import RawTable, plain_names
-from plurivox.read.formats.record import HEAD, Export, Platform, Tally
-from plurivox.read.formats.unfolding import Record, Row, list_in, nested, object_in, one_of, texts_of, unfolded, wrong
+from plurivox.read.formats.record import (
+    HEAD,
+    Export,
+    Platform,
+    Record,
+    Row,
+    Tally,
+    list_in,
+    nested,
+    object_in,
+    one_of,
+    texts_of,
+    unfolded,
+    wrong,
+)
 from plurivox.read.settings import ReadSettings
 
 _TASK = {"data", "annotations"}

@@ -26,8 +26,7 @@ from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import KEY, ROLE_NAMES, RawTable, plain, plain_names
 from plurivox.domain.scale import Scale, text_of
 from plurivox.read.formats import lists
-from plurivox.read.formats.record import Export, Platform
-from plurivox.read.formats.unfolding import frame_of, nested, one_of
+from plurivox.read.formats.record import Export, Platform, frame_of, nested, one_of
 from plurivox.read.settings import ReadSettings
 
 SOFT_LABEL = "soft_label"

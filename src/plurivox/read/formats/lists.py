@@ -22,8 +22,19 @@ import polars as pl
 from plurivox.base.errors import InputError, few
 from plurivox.domain.raw import KEY, ROLES, NamedRole, RawTable, by_name, named, plain
 from plurivox.domain.scale import text_of
-from plurivox.read.formats.record import HEAD, Export, Platform, Tally
-from plurivox.read.formats.unfolding import Record, Row, frame_of, nested, one_of, unfolded, wrong
+from plurivox.read.formats.record import (
+    HEAD,
+    Export,
+    Platform,
+    Record,
+    Row,
+    Tally,
+    frame_of,
+    nested,
+    one_of,
+    unfolded,
+    wrong,
+)
 from plurivox.read.settings import ReadSettings
 
 Shape = Literal["single", "text", "list", "object", "objects", "lists"]
@@ -171,12 +182,6 @@ class HeldAnswers:
     entries: Callable[[Record, Any, str, str], Iterator[Entry]]
     raters: str | None = None
     keys: tuple[str, ...] = ()
-
-    @property
-    def may_be_points(self) -> bool:
-        """Whether the keys are whole numbers as close together as the points of a scale."""
-        numbers = [int(key) for key in self.keys if _WHOLE.fullmatch(key)]
-        return len(numbers) == len(self.keys) and max(numbers) - min(numbers) <= _SPAN
 
 
 def _in_lists(
@@ -420,8 +425,12 @@ def _refuse_points(found: Sequence[HeldAnswers], asked: ReadSettings, source: st
     for one in found:
         if not one.keys or asked.format is not None:
             continue
-        points = {text_of(label) for label in asked.scale.labels} if asked.scale else None
-        if one.may_be_points if points is None else points >= set(one.keys):
+        # without a scale, whole numbers as close together as its points may be points
+        numbers = [int(key) for key in one.keys if _WHOLE.fullmatch(key)]
+        may_be = len(numbers) == len(one.keys) and max(numbers) - min(numbers) <= _SPAN
+        if asked.scale:
+            may_be = {text_of(label) for label in asked.scale.labels} >= set(one.keys)
+        if may_be:
             raise InputError(
                 f"the keys may be raters or points of a scale: {few(one.keys, 6)}",
                 source=source, column=one.columns[0],

@@ -16,14 +16,18 @@ import polars as pl
 from plurivox.base.errors import ColumnError
 from plurivox.base.wording import counted
 from plurivox.domain.raw import RawTable
-from plurivox.read.formats.record import HEAD, Export, Platform, Tally
-from plurivox.read.formats.unfolding import (
+from plurivox.read.formats.record import (
+    HEAD,
+    Export,
+    Platform,
     Record,
     Row,
+    Tally,
     answer,
     chosen,
     frame_of,
     nested,
+    object_in,
     one_of,
     reworked,
     unfolded,
@@ -53,11 +57,9 @@ def fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> boo
     known = set(columns)
     if known >= _STATE or known >= _EXPORTED or _is_nameless(known):
         return True
-    return (known >= _FIRST and any(_BETWEEN in name for name in columns)) or _is_flat(columns)
-
-
-def _is_flat(columns: Sequence[str]) -> bool:
-    """Return whether it is the exporter's CSV: after the ids come columns named question.point."""
+    if known >= _FIRST and any(_BETWEEN in name for name in columns):
+        return True
+    # the exporter's CSV: after the ids come columns named question.point
     others = [name for name in columns[2:] if not name.startswith("annotator_origin")]
     stems = {name.partition(".")[0] for name in others if "." in name}
     fitting = bool(stems) and all(name.partition(".")[0] in stems for name in others)
@@ -101,14 +103,19 @@ class _States:
             for record in piece.iter_rows(named=True):
                 rows = self._rows(record, self.table.locate(at))
                 if rows:
-                    pieces.append(
-                        frame_of(rows, list(dict.fromkeys(key for row in rows for key in row)), self.table.name)
-                    )
+                    keys = list(dict.fromkeys(key for row in rows for key in row))
+                    pieces.append(frame_of(rows, keys, self.table.name))
                     owners += [at] * len(rows)
                 at += 1
         columns = [*_OWN, *self.questions, *self.attributes]
         frame = pl.concat([pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), *pieces], how="diagonal")
-        named = self._named()
+        # questions of surveys are named as they are, or with their page if that is not enough
+        names = [one.rpartition(_PAGE)[2] for one in self.attributes]
+        plain = {name for name in names if names.count(name) == 1} - {*_OWN, *self.questions}
+        named = {
+            one: name if name in plain else one.replace(_PAGE, " ")
+            for one, name in zip(self.attributes, names, strict=True)
+        }
         frame = frame.select(columns).rename(named)
         for question, n in self.changed.items():
             self.tally.notes.append(
@@ -128,21 +135,13 @@ class _States:
             rater_attributes=tuple(named.values()),
         )  # fmt: skip
 
-    def _named(self) -> dict[str, str]:
-        """Return the names of survey questions: as they are, or with their page if that is not enough."""
-        names = [one.rpartition(_PAGE)[2] for one in self.attributes]
-        plain = {name for name in names if names.count(name) == 1} - {*_OWN, *self.questions}
-        return {
-            one: name if name in plain else one.replace(_PAGE, " ")
-            for one, name in zip(self.attributes, names, strict=True)
-        }
-
     def _rows(self, record: Record, place: str) -> list[Row]:
         user = record[_USER]
         if user is None or not str(user).strip():
             raise wrong("the state of a user has no user_id", place, self.table.name)
         labels, phases, behaviour = (
-            self._object(record.get(name), place, name) for name in (_LABELS, _PHASES, _BEHAVIOUR)
+            object_in(record.get(name), place, self.table.name, name, f"the {name} of a user is not an object")
+            for name in (_LABELS, _PHASES, _BEHAVIOUR)
         )
         known = self._about(phases, place)
         rows: list[Row] = []
@@ -184,14 +183,6 @@ class _States:
                     self.joined += len(values) > 1
         self.attributes |= dict.fromkeys(known)
         return known
-
-    def _object(self, value: Any, place: str, column: str) -> dict[str, Any]:
-        found = nested(value, place, self.table.name, column)
-        if found is None:
-            return {}
-        if not isinstance(found, dict):
-            raise wrong(f"the {column} of a user is not an object", place, self.table.name)
-        return found
 
 
 def _given(found: Any, place: str, source: str) -> Iterator[Given]:

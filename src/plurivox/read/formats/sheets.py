@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plurivox.base.errors import ColumnError, ScaleError, few, no_column
 from plurivox.base.wording import counted
 from plurivox.domain.attributes import as_categories, in_order
 from plurivox.domain.raw import RawTable, by_name, plain_names
 from plurivox.domain.scale import ALWAYS_MISSING, text_of
-from plurivox.read.formats.record import Export, Tally
+from plurivox.read.formats.record import Export, Tally, remade
 from plurivox.read.respondents import (
     NARROW,
     Held,
@@ -210,15 +208,82 @@ class Sheet:
             tally.notes.append(f"{counted(len(self.aside), 'column')} not used: {few(self.aside)}")
         tally.notes += notes
         questions = tuple(dict.fromkeys(cell.question for cell in self.cells))
-        answers = _Answers(table, replace(self, about=about), asked, tally, item, rater, questions)
-        made = replace(  # the limits on its file are checked before it is unfolded
-            table, columns=[rater, *self.attributes, item, *about, *questions], pieces=answers.pieces(), text=True,
-            locate=answers.locate, size=None,
-        )  # fmt: skip
+        wanted = asked.score or SCORE
+        wanted = wanted if wanted in questions else next(iter(questions), "")
+        compared = [cell for cell in self.cells if cell.question == wanted]
+        items = self.items
+
+        def locate(answer: int) -> str:
+            row, place = divmod(answer, len(items))
+            columns = [cell.column for cell in compared if cell.item == items[place]]
+            return f"{table.locate(row)}, column {few(columns)}" if columns else table.locate(row)
+
+        people = self._people(table, asked, tally, [cell.column for cell in compared])
+        made = ((self._long(part, who.alias(rater), item, about, questions), rows) for part, who, rows in people)
         return Export(
-            table=made, item=item, rater=rater, questions=questions, item_attributes=tuple(about),
+            table=remade(  # the limits on its file are checked before it is unfolded
+                replace(table, locate=locate, size=None), [rater, *self.attributes, item, *about, *questions], made
+            ),
+            item=item, rater=rater, questions=questions, item_attributes=tuple(about),
             rater_attributes=self.attributes, tally=tally, layout=SURVEY,
         )  # fmt: skip
+
+    @property
+    def items(self) -> list[str]:
+        """The items that its cells are about."""
+        return list(dict.fromkeys(cell.item for cell in self.cells))
+
+    def _people(
+        self, table: RawTable, asked: ReadSettings, tally: Tally, compared: Sequence[str]
+    ) -> Iterator[tuple[pl.DataFrame, pl.Series, Any]]:
+        """Yield slices of the table: its texts, who they are, and the number of each answer, item by item.
+
+        An answer is numbered by its row times the number of items, plus the place of its item. Columns that are
+        ``compared`` must be on one scale.
+        """
+        at, n_items = 0, len(self.items)
+        seen = {name: Counter[str]() for name in compared}
+        index = _other("row", set(table.columns))
+        named = [self.respondent] if self.respondent else []
+        used = dict.fromkeys([*named, *self.attributes, *(cell.column for cell in self.cells)])
+        for piece in table.bounded(table.pieces):
+            kept = piece.with_row_index(index, at)
+            at += piece.height
+            kept = kept.filter(pl.col(index) >= self.skip)
+            kept = kept if self.gate is None else self.gate(kept, tally, asked)
+            tally.n_of += kept.height
+            for part in kept.iter_slices(max(1, _SLICE // max(1, n_items))):
+                rows = part[index].to_numpy().astype(np.int64)
+                texts = part.drop(index).with_columns(as_categories(part[name]) for name in used)
+                for name, counts in seen.items():
+                    counts.update(dict(texts[name].drop_nulls().alias("text").value_counts().iter_rows()))
+                if self.respondent is None:  # respondents that are just rows have row numbers, as in a spreadsheet
+                    places = [table.locate(int(row)) for row in rows]
+                    who = pl.Series([found[1] if (found := _ROW.fullmatch(place)) else place for place in places])
+                else:
+                    who = texts[self.respondent]
+                yield texts, who, (rows * n_items + np.arange(n_items)[:, np.newaxis]).reshape(-1)
+        if asked.scale is None:
+            refuse_mixed(seen, table.columns, asked.missing, table.name)
+
+    def _long(
+        self, part: pl.DataFrame, who: pl.Series, item: str, about: Mapping[str, Mapping[str, str]],
+        questions: Sequence[str],
+    ) -> pl.DataFrame:  # fmt: skip
+        """Return one row for each item and respondent, item by item."""
+        items, n = self.items, part.height
+        people = pl.DataFrame([who, *(part[name] for name in self.attributes)])
+        columns = pl.concat([people] * len(items)).get_columns()
+        item_of = np.repeat(np.arange(len(items)), n)
+        columns.append(pl.Series(item, items, dtype=pl.String).gather(item_of))
+        for name, known in about.items():
+            columns.append(pl.Series(name, [known.get(one) for one in items], dtype=pl.String).gather(item_of))
+        unanswered = pl.Series([None] * n, dtype=pl.String)
+        for question in questions:
+            of = {cell.item: cell.column for cell in self.cells if cell.question == question}
+            answers = [part[of[one]].alias("") if one in of else unanswered for one in items]
+            columns.append(pl.concat(answers).alias(question))
+        return pl.DataFrame(columns)
 
 
 def _other(name: str, taken: set[str]) -> str:
@@ -226,86 +291,6 @@ def _other(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-@dataclass(slots=True)
-class _Answers:
-    """Unfolds a table piece by piece and remembers which row each answer came from."""
-
-    table: RawTable
-    sheet: Sheet
-    asked: ReadSettings
-    tally: Tally
-    item: str
-    rater: str
-    questions: tuple[str, ...]
-    _ends: list[int] = field(default_factory=list)
-    _rows: list[NDArray[np.int64]] = field(default_factory=list)
-
-    @property
-    def items(self) -> list[str]:
-        return list(dict.fromkeys(cell.item for cell in self.sheet.cells))
-
-    def pieces(self) -> Iterator[pl.DataFrame]:
-        """Yield one row for each item and respondent, item by item in each slice."""
-        at = end = 0
-        seen = {cell.column: Counter[str]() for cell in self._compared()}
-        index = _other("row", set(self.table.columns))
-        named = [self.sheet.respondent] if self.sheet.respondent else []
-        used = dict.fromkeys([*named, *self.sheet.attributes, *(cell.column for cell in self.sheet.cells)])
-        step = max(1, _SLICE // max(1, len(self.items)))
-        for piece in self.table.bounded(self.table.pieces):
-            kept = piece.with_row_index(index, at)
-            at += piece.height
-            kept = kept.filter(pl.col(index) >= self.sheet.skip)
-            kept = kept if self.sheet.gate is None else self.sheet.gate(kept, self.tally, self.asked)
-            self.tally.n_of += kept.height
-            for part in kept.iter_slices(step):
-                rows = part[index].to_numpy().astype(np.int64)
-                texts = part.drop(index).with_columns(as_categories(part[name]) for name in used)
-                for name, counts in seen.items():
-                    counts.update(dict(texts[name].drop_nulls().alias("text").value_counts().iter_rows()))
-                end += len(rows) * len(self.items)
-                self._ends.append(end)
-                self._rows.append(rows)
-                yield self._long(texts, rows)
-        if self.asked.scale is None:
-            refuse_mixed(seen, self.table.columns, self.asked.missing, self.table.name)
-
-    def _compared(self) -> list[Cell]:
-        """Return the columns whose answers must be on one scale: those of the requested question."""
-        asked = self.asked.score or SCORE
-        wanted = asked if asked in self.questions else self.questions[0] if self.questions else ""
-        return [cell for cell in self.sheet.cells if cell.question == wanted]
-
-    def _long(self, part: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
-        """Return one row for each item and respondent, item by item."""
-        items, n = self.items, part.height
-        if self.sheet.respondent is None:  # respondents that are just rows have row numbers, as in a spreadsheet
-            places = [self.table.locate(int(row)) for row in rows]
-            who = pl.Series([found[1] if (found := _ROW.fullmatch(place)) else place for place in places])
-        else:
-            who = part[self.sheet.respondent]
-        people = pl.DataFrame([who.alias(self.rater), *(part[name] for name in self.sheet.attributes)])
-        columns = pl.concat([people] * len(items)).get_columns()
-        item_of = np.repeat(np.arange(len(items)), n)
-        columns.append(pl.Series(self.item, items, dtype=pl.String).gather(item_of))
-        for name, known in self.sheet.about.items():
-            columns.append(pl.Series(name, [known.get(item) for item in items], dtype=pl.String).gather(item_of))
-        unanswered = pl.Series([None] * n, dtype=pl.String)
-        for question in self.questions:
-            of = {cell.item: cell.column for cell in self.sheet.cells if cell.question == question}
-            answers = [part[of[item]].alias("") if item in of else unanswered for item in items]
-            columns.append(pl.concat(answers).alias(question))
-        return pl.DataFrame(columns)
-
-    def locate(self, position: int) -> str:
-        at = bisect.bisect_right(self._ends, position)
-        start = self._ends[at - 1] if at else 0
-        item, row = divmod(position - start, len(self._rows[at]))
-        columns = [cell.column for cell in self._compared() if cell.item == self.items[item]]
-        place = self.table.locate(int(self._rows[at][row]))
-        return f"{place}, column {few(columns)}" if columns else place
 
 
 MANY, LONG = 12, 80

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import polars as pl
 
@@ -53,36 +52,23 @@ _UNFINISHED = ("false", "0", "no")
 _PART = " - "
 
 
-class _Headers(NamedTuple):
-    """The rows below the names: texts of questions and ids, by column, and how many such rows there are."""
-
-    texts: dict[str, str]
-    ids: dict[str, str]
-    n_rows: int
-
-
-def qualtrics_fits(columns: Sequence[str], head: pl.DataFrame, asked: ReadSettings) -> bool:
-    """Recognise it by the columns that every export has, and by the row of ids."""
-    return bool(_TOOL & set(columns)) and _headers(head) is not None
-
-
 def qualtrics_ratings(table: RawTable, asked: ReadSettings) -> Export:
     """Return one row for each respondent and question."""
     head = table.first().head(HEAD)
-    headers = _headers(head) or _Headers({}, {}, 0)
-    head = head[headers.n_rows :]
+    texts, ids, n_rows = _headers(head) or ({}, {}, 0)
+    head = head[n_rows:]
     if not head.height:
         raise no_rows(table.columns, table.name)
     respondent, others = respondent_column(head, table.columns, asked, table.name)
-    named = [name for name in others if _QUESTION.search(headers.ids.get(name, ""))]
-    found = sort_columns(head, others, asked, table.name, named=named, texts=headers.texts)
+    named = [name for name in others if _QUESTION.search(ids.get(name, ""))]
+    found = sort_columns(head, others, asked, table.name, named=named, texts=texts)
     notes = []
     if any(held(head[name], None, asked.missing).numbers for name in found.questions):
         notes = ["the numbers are recode values of Qualtrics; check in the survey which answer each of them means"]
     sheet = Sheet(
         respondent=respondent, cells=tuple(Cell(name, name) for name in found.questions), attributes=found.attributes,
-        aside=found.aside, about=_about(found.questions, headers.texts), gate=responses, skip=headers.n_rows,
-        asked_by=_about(found.attributes, headers.texts).get(TEXT, {}),
+        aside=found.aside, about=_about(found.questions, texts), gate=responses, skip=n_rows,
+        asked_by=_about(found.attributes, texts).get(TEXT, {}),
     )  # fmt: skip
     return sheet.export(table, asked, notes=notes)
 
@@ -103,13 +89,13 @@ def _words(cells: pl.Series) -> pl.Series:
     return as_text(cells).fill_null("").str.strip_chars().str.to_lowercase()
 
 
-def _headers(head: pl.DataFrame) -> _Headers | None:
-    """Return what the rows below the names say, None if none of them holds ids."""
+def _headers(head: pl.DataFrame) -> tuple[dict[str, str], dict[str, str], int] | None:
+    """Return texts of questions and ids, by column, and how many rows below the names hold them; None without ids."""
     rows = [{name: str(cell or "") for name, cell in row.items()} for row in head.head(2).iter_rows(named=True)]
     for place, row in enumerate(rows):
         ids = {name: found[1] for name, cell in row.items() if (found := _IMPORT.search(cell))}
         if ids:
-            return _Headers(rows[0] if place else {}, ids, place + 1)
+            return rows[0] if place else {}, ids, place + 1
     return None
 
 
@@ -121,7 +107,10 @@ def _about(questions: Sequence[str], texts: dict[str, str]) -> dict[str, dict[st
     return {name: values for name, values in ((TEXT, known), ("matrix", shared)) if values}
 
 
-QUALTRICS = Platform(name="qualtrics", title="an export of Qualtrics", fits=qualtrics_fits, ratings=qualtrics_ratings)
+QUALTRICS = Platform(
+    name="qualtrics", title="an export of Qualtrics", ratings=qualtrics_ratings,
+    fits=lambda columns, head, asked: bool(_TOOL & set(columns)) and _headers(head) is not None,
+)  # fmt: skip
 
 
 # Google Forms ---------------------------------------------------------------------------------------------------------

@@ -37,11 +37,12 @@ from plurivox.read.packed.manifest import (
     Manifest,
     OtherFormError,
     PartFile,
+    RemoteFolder,
+    is_address,
     manifest_of,
     padded,
     text_of,
 )
-from plurivox.read.packed.remote import RemoteFolder, is_address
 from plurivox.read.parquet import table_from
 
 Folder = Path | RemoteFolder
@@ -109,7 +110,8 @@ def read_manifest(name: str | os.PathLike[str]) -> Manifest:
         ) from None  # fmt: skip
     except ValueError as error:
         raise damaged(folder, MANIFEST, short(str(error))) from None
-    if wanted and not found.is_sealed:
+    # a CRC-32 does not decide the content of a file
+    if wanted and any(one.checksum.startswith("crc32") for one in found.all_files):
         raise FileError(
             "it was packed by plurivox 0.2.0, so that a SHA-256 does not decide what is in its parts", source=source,
             hint="Pack it again, or leave out the demand.",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from plurivox.base.arguments import FilePath, FilePaths, check_given, checked, kinds_of
 from plurivox.base.errors import AttributeConflictError, DuplicateError, FileError, InputError, few
 from plurivox.domain.attributes import AttributeRules, AttributeTable, Matched, as_categories, places_of
-from plurivox.domain.check import CodedColumns, LongTable, of_owners, repeated_pairs
+from plurivox.domain.check import CodedColumns, LongTable, repeated_pairs
 from plurivox.domain.choices import Conflicts, Duplicates
 from plurivox.domain.code import ABSENT, Coded, Translated, as_text
 from plurivox.domain.part import RatingRows, Repeats, packed_words, pair_bits
@@ -82,13 +82,14 @@ class Appender(Packer):
         columns = replace(own, coded={**own.coded, **common}, scale=known)
         maps = {role: places_of(getattr(old, f"{role}s")[role], columns.coded[role].values) for role in _ROLES}
         layers = self._moved(maps["item"], maps["rater"], shift)
-        n_owners = len(columns.coded["item"].values), len(columns.coded["rater"].values)
-        earlier, again = Layers(self.folder, layers, n_owners, len(known), known.dtype), list[int]()
+        n_items, n_raters = (len(columns.coded[role].values) for role in _ROLES)
+        earlier, again = Layers(self.folder, layers, n_items, n_raters, known), list[int]()
         drop = _already_known(str(self.folder), columns, earlier, again)
         parts, added, repeats, n_missing = self.layer(columns, duplicates, drop)
         counts = np.zeros(len(added), np.uint32)
         counts[maps["item"]] = np.diff(old.offsets)
-        found = dict(zip(_ROLES, own.described(items, raters, rules), strict=True))
+        owners = own.described(items, raters, rules)
+        found = dict(zip(_ROLES, owners, strict=True))
         frames: dict[str, pl.DataFrame] = {}
         several: dict[str, dict[str, list[int]]] = {}
         for role in _ROLES:
@@ -96,7 +97,7 @@ class Appender(Packer):
                 role, old, maps[role], columns.coded[role].values, own.coded[role], table.source, found[role],
                 manifest.several.get(role, {}), rules.conflicts,
             )  # fmt: skip
-        told = own.intake(repeats, duplicates, n_missing, **of_owners(found["item"], found["rater"], rules))
+        told = own.intake(repeats, duplicates, n_missing, owners, rules)
         intake = replace(
             old.intake, rows=old.intake.rows + told.rows,
             missing_scores=old.intake.missing_scores + told.missing_scores,
@@ -179,7 +180,6 @@ def _already_known(
     rater_bits, score_bits = pair_bits(len(columns.coded["rater"].values), len(columns.scale))
 
     def known(items: slice, new: RatingRows, rule: Duplicates) -> tuple[RatingRows, Any]:
-        assert new.rater is not None
         pairs = packed_words(new.item, new.rater, np.zeros(len(new.item), np.uint8), (rater_bits, 0))
         twice = np.isin(pairs, layers.words(items) >> np.uint64(score_bits), assume_unique=True)
         if not twice.any():

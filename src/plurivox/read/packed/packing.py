@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from plurivox.base.arguments import shown
 from plurivox.base.errors import FileError, InputError
 from plurivox.domain.attributes import AttributeRules, AttributeTable
-from plurivox.domain.check import CodedColumns, LongTable, of_owners, present, repeated_pairs
+from plurivox.domain.check import CodedColumns, LongTable, present, repeated_pairs
 from plurivox.domain.choices import Duplicates
 from plurivox.domain.code import Spill, Temporary, stretches
 from plurivox.domain.part import RatingRows, Repeats, Words, packed_words, pair_bits, runs, settled
@@ -119,7 +119,6 @@ class Packer:
 
     def __init__(self, folder: Path, generation: int, memory: int) -> None:
         self.folder, self.generation, self.memory = folder, generation, memory
-        self.scratch = str(folder)
         self.rules: Packing | None = None
 
     def __call__(
@@ -129,8 +128,8 @@ class Packer:
         """Pack a table; the tables of items and raters and the manifest are not written yet."""
         columns = self.read(table, scale, missing)
         parts, counts, repeats, n_missing = self.layer(columns, duplicates)
-        known_items, known_raters = columns.described(items, raters, rules)
-        intake = columns.intake(repeats, duplicates, n_missing, **of_owners(known_items, known_raters, rules))
+        known_items, known_raters = owners = columns.described(items, raters, rules)
+        intake = columns.intake(repeats, duplicates, n_missing, owners, rules)
         self.rules = Packing(
             duplicates, rules.conflicts, list(rules.unknown), list(table.rater_attributes), list(table.item_attributes)
         )
@@ -167,7 +166,7 @@ class Packer:
                 "it holds counts per scale point, which need no packing", source=table.source,
                 hint="Use it as it is; only tables with one row per rating are packed.",
             )  # fmt: skip
-        return CodedColumns.of(table, scale, missing, partial(Spill, self.scratch), beside)
+        return CodedColumns.of(table, scale, missing, partial(Spill, self.folder), beside)
 
     # Buckets ----------------------------------------------------------------------------------------------------------
 
@@ -189,7 +188,7 @@ class Packer:
         writer = _Parts(self.folder, self.generation, rater_type, columns.scale.dtype)
         counts = np.zeros(n_items, np.uint32)
         for bucket, first, last in zip(buckets, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            kept, repeats = settled(bucket.all(), bits, rule)
+            kept, repeats = settled(_all_of(bucket), bits, rule)
             found.append(repeats)
             lost: Any = 0
             if known is not None:
@@ -225,15 +224,14 @@ class Packer:
 
     def _filled(
         self, columns: CodedColumns, bounds: NDArray[np.int64], bits: tuple[int, int]
-    ) -> tuple[list[_Bucket], int]:
-        """Put every row with a rating into the bucket of its item, in the order of rows."""
+    ) -> tuple[list[list[Words] | Temporary], int]:
+        """Put every row with a rating into the bucket of its item, in the order of rows; several wait on disk."""
         alone = len(bounds) == 2
-        buckets = [_Bucket(None if alone else self.scratch) for _ in bounds[1:]]
+        buckets: list[list[Words] | Temporary] = [[] if alone else Temporary(self.folder) for _ in bounds[1:]]
         n_missing = 0
         of_item = np.repeat(np.arange(len(buckets), dtype=np.uint16), np.diff(bounds))
         for some in stretches(columns.n_rows):
             rows = present(columns.entries(some))
-            assert rows.rater is not None
             words = packed_words(rows.item, rows.rater, rows.score, bits)
             n_missing += some.stop - some.start - len(words)
             if alone:
@@ -255,28 +253,15 @@ def _resident() -> int:
         return 500_000_000
 
 
-class _Bucket:
-    """Words to be sorted: on disk, or in memory if there is only one bucket."""
-
-    def __init__(self, folder: str | None) -> None:
-        self._file = None if folder is None else Temporary(folder)
-        self._words: list[Words] = []
-
-    def append(self, words: Words) -> None:
-        """Add more words."""
-        if self._file is None:
-            self._words.append(words)
-        else:
-            self._file.append(words)
-
-    def all(self) -> Words:
-        """Return all words in the order in which they came, and forget them."""
-        if self._file is None:
-            words, self._words = np.concatenate([np.empty(0, np.uint64), *self._words]), []
-            return words
-        with self._file.opened as file:
-            file.seek(0)
-            return np.fromfile(file, np.uint64)
+def _all_of(bucket: list[Words] | Temporary) -> Words:
+    """Return all words of a bucket in the order in which they came, and forget those in memory."""
+    if isinstance(bucket, list):
+        words = np.concatenate([np.empty(0, np.uint64), *bucket])
+        bucket.clear()
+        return words
+    with bucket.opened as file:
+        file.seek(0)
+        return np.fromfile(file, np.uint64)
 
 
 class _Parts:
@@ -291,7 +276,6 @@ class _Parts:
 
     def add(self, counts: NDArray[np.int64], entries: RatingRows) -> None:
         """Add the ratings of the next items."""
-        assert entries.rater is not None
         self._counts = np.concatenate([self._counts, counts])
         self._raters = np.concatenate([self._raters, entries.rater])
         self._scores = np.concatenate([self._scores, entries.score.astype(self._scores.dtype, copy=False)])

@@ -24,6 +24,7 @@ from plurivox.base.errors import FileError, NeedsMemoryError
 from plurivox.base.files import write_bytes
 from plurivox.domain.part import Part, packed_words, pair_bits, runs, unpacked_words
 from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Scale
 from plurivox.read.packed.folder import (
     Folder,
     as_part,
@@ -35,8 +36,7 @@ from plurivox.read.packed.folder import (
     read_run,
     read_table,
 )
-from plurivox.read.packed.manifest import Layer, Manifest
-from plurivox.read.packed.remote import RemoteFolder
+from plurivox.read.packed.manifest import Layer, Manifest, RemoteFolder
 
 _BYTES = 9  # of a rating in memory: two codes and a score
 
@@ -44,19 +44,15 @@ _BYTES = 9  # of a rating in memory: two codes and a score
 class Layers:
     """The layers of a study as one: the ratings of any items, in the current codes."""
 
-    def __init__(
-        self, folder: Folder, layers: Sequence[Layer], n_owners: tuple[int, int], n_points: int, score: Any
-    ) -> None:
-        n_items, n_raters = n_owners
-        self.folder, self.layers = folder, tuple(layers)
-        self._n_items, self._n_raters, self._n_points = n_items, n_raters, n_points
-        self._bits, self._score = pair_bits(n_raters, n_points), np.dtype(score)
+    def __init__(self, folder: Folder, layers: Sequence[Layer], n_items: int, n_raters: int, scale: Scale) -> None:
+        self.folder, self.layers, self._score = folder, tuple(layers), np.dtype(scale.dtype)
+        self._n_items, self._n_raters, self._n_points = n_items, n_raters, len(scale)
+        self._bits = pair_bits(n_raters, len(scale))
 
     @classmethod
     def of(cls, folder: Folder, manifest: Manifest) -> Layers:
         """Return the layers of a study as it is."""
-        scale = manifest.scale
-        return cls(folder, manifest.layers, (manifest.n_items, manifest.n_raters), len(scale), scale.dtype)
+        return cls(folder, manifest.layers, manifest.n_items, manifest.n_raters, manifest.scale)
 
     @cached_property
     def maps(self) -> list[tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]]:
@@ -94,7 +90,6 @@ class Layers:
         """Return some items in the engine's form."""
         entries = unpacked_words(self.words(slice(first, last)), self._bits)
         offsets = np.searchsorted(entries.item, np.arange(first, last + 1)).astype(np.int64)
-        assert entries.rater is not None
         scores = entries.score.astype(self._score, copy=False)
         return Part(first, offsets, entries.rater, scores, np.zeros(0, np.int64))
 
@@ -242,20 +237,7 @@ class PackedRatings(Ratings):
             "only some of them with --where, or .where(…)."
         )
 
-    @property
-    def item_codes(self) -> NDArray[np.int32]:  # type: ignore[override]
-        """Not available; use :meth:`in_memory`."""
-        self._too_many()
-
-    @property
-    def rater_codes(self) -> NDArray[np.int32]:  # type: ignore[override]
-        """Not available; use :meth:`in_memory`."""
-        self._too_many()
-
-    @property
-    def scores(self) -> Any:  # type: ignore[override]
-        """Not available; use :meth:`in_memory`."""
-        self._too_many()
+    item_codes = rater_codes = scores = property(_too_many, doc="Not available; use :meth:`in_memory`.")
 
     def with_known(self, **known: Any) -> Ratings:
         """Return the same ratings with another scale of the same length, other attributes or another intake."""
