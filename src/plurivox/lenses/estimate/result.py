@@ -114,19 +114,19 @@ class Estimate(ModelResult):
             own = rows_by_statistic(self, main_judge(self), of)
             row, humans, model = (own[name] for name in ("estimate", "estimate_humans", "estimate_model"))
             if math.isnan(row.value):
-                text = f"The {of_text(of)} cannot be estimated: {row.note}."
+                text = f"The {words_of(of)} cannot be estimated: {row.note}."
                 said.append(Statement(text, 2.0, statistic="estimate", group=ALL, standing="open"))
                 continue
             if row.n_items == humans.n_items:
                 text = (
                     "No model answered any unrated item, so models add nothing to what humans say: their "
-                    f"{of_text(of)} is {self._value(humans)}."
+                    f"{words_of(of)} is {self._value(humans)}."
                 )
                 said.append(Statement(text, 2.2, statistic="estimate", group=ALL, standing="open"))
                 continue
             text = (
-                f"The {of_text(of)} is estimated at {self._value(row)}, from {counted(humans.n_ratings, 'human rating')} "
-                f"of {counted(humans.n_items, 'item')} and answers by {self._voice(main_judge(self))} to "
+                f"The {words_of(of)} is estimated at {self._value(row)}, from "
+                f"{counted(humans.n_ratings, 'human rating')} of {counted(humans.n_items, 'item')} and answers by {self._voice(main_judge(self))} to "
                 f"{counted(row.n_items - humans.n_items, 'further item')}. Humans alone: {self._value(humans)}; "
                 f"{'models' if main_judge(self).model == TOGETHER else 'the model'} alone: {self._value(model)}."
             )
@@ -152,7 +152,7 @@ class Estimate(ModelResult):
     def _worth_of(self, voice: Voice, row: Row, of: str) -> Statement:
         name = self._voice(voice)
         name = f"{name[:1].upper()}{name[1:]}" if voice.model == TOGETHER else name
-        text = worth_sentence(name, row, f"for the {of_text(of)}", several=voice.model == TOGETHER)
+        text = worth_sentence(name, row, f"for the {words_of(of)}", several=voice.model == TOGETHER)
         if row.ci_low is None:
             return Statement(text, 1.0, statistic="ppi_worth", standing="open")
         if row.ci_low > 0:
@@ -177,7 +177,7 @@ class Estimate(ModelResult):
             elif together >= alone:
                 beside = f"just as many {answers}, which do not help here"
             text = (
-                f"A 95 % interval {_width(of, self, width)} wide for the {of_text(of)} needs {_about(alone)} human "
+                f"A 95 % interval {_width(of, self, width)} wide for the {words_of(of)} needs {_about(alone)} human "
                 f"ratings without a model, and {beside}; there are {humans.n_ratings:,} so far."
             )
             said.append(Statement(text, 2.0, statistic="ratings_needed"))
@@ -193,7 +193,8 @@ class Estimate(ModelResult):
         said = []
         if not math.isnan(row.value):
             ends = "" if row.ci_low is None else f" ({row.ci_low:.1f} to {row.ci_high:.1f} over items)"
-            text = f"By their errors in the {of_text(of)}, the {n} judges amount to {row.value:.1f} independent ones{ends}."
+            amount = f"the {n} judges amount to {row.value:.1f} independent ones{ends}"
+            text = f"By their errors in the {words_of(of)}, {amount}."
             said.append(Statement(text, 2.0, statistic="effective_judges"))
         best = rows_by_statistic(self, Voice(BEST, ""), of)["estimate"]
         if best.ci_low is not None and not math.isnan(rows_by_statistic(self, Voice(BEST, ""), of)["ppi_worth"].value):
@@ -288,7 +289,7 @@ class Estimate(ModelResult):
 
 
 def main_judge(found: Estimate) -> Voice:
-    """Return the judge whose estimate is reported: the only one, or all with a weight each, which needs no selection."""
+    """Return the judge whose estimate is reported: the only one, or all together, which needs no selection."""
     return found.voices[0] if len(found.voices) == 1 else Voice(TOGETHER, "")
 
 
@@ -320,7 +321,8 @@ def voices_shown(found: Estimate) -> list[Voice]:
     return [*found.voices, *([Voice(name, "") for name in COMBINED] if len(found.voices) > 1 else [])]
 
 
-def of_text(of: str) -> str:
+def words_of(of: str) -> str:
+    """Return how sentences call what is estimated."""
     return "mean score" if of == MEAN else of
 
 

@@ -13,7 +13,7 @@ from plurivox.domain.answer_columns import ANSWERED
 from plurivox.domain.attributes import places_of
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.estimate import tables as views
-from plurivox.lenses.estimate.result import Estimate, main_judge, number_text, of_text, rows_by_statistic
+from plurivox.lenses.estimate.result import Estimate, main_judge, number_text, rows_by_statistic, words_of
 from plurivox.report.parts import (
     CAUTION,
     COLLECT,
@@ -98,7 +98,7 @@ def section(brief: Brief) -> Section | None:
 
 
 def _figure(found: Estimate, of: str) -> Figure:
-    row, what = rows_by_statistic(found, main_judge(found), of)["estimate"], of_text(of)
+    row, what = rows_by_statistic(found, main_judge(found), of)["estimate"], words_of(of)
     value = "cannot be estimated" if math.isnan(row.value) else number_text(of, found, row.value)
     return drawn(
         "estimate_forest", found, slug("estimate-forest", of), f"The {what} over all items: {value}",
