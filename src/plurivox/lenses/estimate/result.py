@@ -126,8 +126,9 @@ class Estimate(ModelResult):
                 continue
             text = (
                 f"The {words_of(of)} is estimated at {self._value(row)}, from "
-                f"{counted(humans.n_ratings, 'human rating')} of {counted(humans.n_items, 'item')} and answers by {self._voice(main_judge(self))} to "
-                f"{counted(row.n_items - humans.n_items, 'further item')}. Humans alone: {self._value(humans)}; "
+                f"{counted(humans.n_ratings, 'human rating')} of {counted(humans.n_items, 'item')} and answers by "
+                f"{self._voice(main_judge(self))} to {counted(row.n_items - humans.n_items, 'further item')}. "
+                f"Humans alone: {self._value(humans)}; "
                 f"{'models' if main_judge(self).model == TOGETHER else 'the model'} alone: {self._value(model)}."
             )
             said.append(Statement(text, 2.2, statistic="estimate", group=ALL))
