@@ -230,7 +230,10 @@ def show_description(found: Description, out: Console, *, ids: bool = False, siz
     Individual raters are numbered unless their ids are requested.
     """
     out.print(Text(found.source, style="bold"))
-    out.print(_headline(found))
+    full = "fully crossed: every rater rated every item"
+    design = full if found.crossed else f"sparse: {found.density:.1%} of all item–rater pairs rated"
+    who = [counted(found.n_raters, "rater"), design] if found.has_raters else ["totals: who rated what is not known"]
+    out.print(Text(" · ".join([counted(found.n_ratings, "rating"), counted(found.n_items, "item"), *who])))
     for title, block in (
         ("Design", _design(found)),
         (f"Scale, {len(found.points)} points from low to high", _scale(found)),
@@ -256,13 +259,6 @@ def _panel(found: Description) -> Table | None:
     for row in view.rows:
         table.add_row(*(cell if at < 3 else cell.replace("%", " %") for at, cell in enumerate(row)))
     return table
-
-
-def _headline(found: Description) -> Text:
-    full = "fully crossed: every rater rated every item"
-    design = full if found.crossed else f"sparse: {found.density:.1%} of all item–rater pairs rated"
-    who = [counted(found.n_raters, "rater"), design] if found.has_raters else ["totals: who rated what is not known"]
-    return Text(" · ".join([counted(found.n_ratings, "rating"), counted(found.n_items, "item"), *who]))
 
 
 def _design(found: Description) -> Table:

@@ -220,12 +220,9 @@ def sentence(row: Mapping[str, Any], tips: Sequence[Mapping[str, Any]]) -> str:
         title = str(tip.get("title", tip["field"]))
         if not value or (title == "to" and not text):
             continue
-        text += f" to {value}" if title == "to" else ("; " if text else "") + _named(title, value)
+        named = f"{title}{'' if title.endswith(' from') else ':'} {value}"
+        text += f" to {value}" if title == "to" else f"{'; ' if text else ''}{named}"
     return text
-
-
-def _named(title: str, value: str) -> str:
-    return f"{title} {value}" if title.endswith(" from") else f"{title}: {value}"
 
 
 def _written(value: Any, form: str) -> str:

@@ -228,7 +228,9 @@ def rows_of(
     row = replace(whole, statistic="ppi_worth", value=value).with_note(why)
     rows.append(row if math.isnan(low) else row.with_interval(low, high))
     sides = ((whole, "", found.together, "together"), (humans, "_humans", found.alone, "alone"))
-    for side, ending, raters, name in sides if width is not None else ():
+    if width is None:
+        return rows
+    for side, ending, raters, name in sides:
         needed = items_needed(width, found.human, found.model, found.further, raters.variance)
         value = getattr(needed, name) * found.ratings_per_item
         row = replace(
@@ -284,7 +286,7 @@ def together(
     Answers are items × judges, NaN where there is none. With ``both_ways``, unweighted values are included; the best
     judge stays the same.
     """
-    every, whole = ~np.isnan(answers).any(axis=1), np.asarray(answered.all(axis=1), dtype=bool)
+    every, whole = (np.asarray(own.all(axis=1), dtype=bool) for own in (~np.isnan(answers), answered))
 
     def measured(own: RatingEntries) -> tuple[PoweredEstimate, PoweredEstimate, list[PoweredEstimate], PoweredEstimate]:
         """Measure with a weight for each judge, with their mean, with each alone; and on items that all answered."""

@@ -87,8 +87,8 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
     weights: list[tuple[Any, ...]] = []
     errors: list[tuple[Any, ...]] = []
     for at, estimand in enumerate(asked):
-        for every, own in zip((rows, weights, errors), work.of(estimand, members, first=at == 0), strict=True):
-            every += own
+        own = work.of(estimand, members, first=at == 0)
+        rows, weights, errors = rows + own[0], weights + own[1], errors + own[2]
     everybody = (ALL, ALL, np.ones(len(found.rated.item), dtype=bool))
     named = (one for one in axes if one.axis.attributes != ("rater",))  # without individual raters
     groups = [everybody, *(member for one in named for member in _members(found, one))]
