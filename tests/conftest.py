@@ -91,9 +91,9 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def _here() -> Iterator[None]:
     """Let no process of its own draw the charts of a report: to start one takes longer than to draw a few here."""
-    from plurivox.plots import converting
+    from plurivox.plots import writing
 
-    with mock.patch.object(converting, "MOST", 0):
+    with mock.patch.object(writing, "MOST", 0):
         yield
 
 

@@ -14,8 +14,8 @@ import pytest
 
 pytest.importorskip("vl_convert")
 
-from plurivox.plots import converting
-from plurivox.plots.converting import Conversion, ahead
+from plurivox.plots import writing
+from plurivox.plots.writing import Conversion, ahead
 
 N = 9
 
@@ -43,8 +43,8 @@ def expected() -> list[str]:
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start a process for each chart that waits."""
-    monkeypatch.setattr(converting, "MOST", 4)
-    monkeypatch.setattr(converting, "ENOUGH", 1)
+    monkeypatch.setattr(writing, "MOST", 4)
+    monkeypatch.setattr(writing, "ENOUGH", 1)
 
 
 def begun(n: int = N) -> tuple[list[Conversion], Any]:
@@ -73,7 +73,7 @@ def test_pictures_do_not_depend_on_how_many_processes_made_them(
     with ahead(processes):
         started, helpers = begun()
     if processes:  # all come from elsewhere
-        monkeypatch.setattr(converting, "load_vl_convert", None)
+        monkeypatch.setattr(writing, "load_vl_convert", None)
     assert [one.svg() for one in reversed(started)] == expected[::-1]
     assert [one.svg() for one in started] == expected
     assert helpers.n_done == (N if processes else 0)
@@ -95,7 +95,7 @@ def test_a_process_that_is_killed_loses_nothing_and_another_goes_on(processes: i
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot stop a process for a while")
 def test_a_process_that_hangs_is_given_up(expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(converting, "PATIENCE", 0.2)
+    monkeypatch.setattr(writing, "PATIENCE", 0.2)
     with ahead(1):
         started, helpers = begun()
         assert until(lambda: helpers.processes)
@@ -109,8 +109,8 @@ def test_a_process_that_hangs_is_given_up(expected: list[str], monkeypatch: pyte
 def test_a_process_that_says_something_else_is_not_heard(
     program: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(converting, "_PROGRAM", program)
-    monkeypatch.setattr(converting, "PATIENCE", 0.5)
+    monkeypatch.setattr(writing, "_PROGRAM", program)
+    monkeypatch.setattr(writing, "PATIENCE", 0.5)
     with ahead(2):
         started, helpers = begun(3)
     assert [one.svg() for one in started] == expected[:3]
@@ -120,13 +120,13 @@ def test_a_process_that_says_something_else_is_not_heard(
 @pytest.mark.parametrize(
     ("what", "value", "none"),
     [(sys, "/there/is/no/python", False), (sys, "", False), (sys, None, False), (sys, True, True),
-     (converting, N + 1, True)],
+     (writing, N + 1, True)],
 )  # fmt: skip
 def test_without_a_python_to_start_and_with_few_charts_they_are_made_here(
     what: Any, value: Any, none: bool, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that is not Python is not started again."""
-    name = "ENOUGH" if what is converting else "frozen" if value is True else "executable"
+    name = "ENOUGH" if what is writing else "frozen" if value is True else "executable"
     monkeypatch.setattr(what, name, value, raising=False)
     with ahead(2):
         started, helpers = begun(3)
@@ -149,10 +149,10 @@ def test_a_wrong_chart_is_the_error_that_it_always_was_and_no_process_is_left() 
 def test_a_process_ends_with_the_one_that_started_it_even_if_others_hold_its_pipe() -> None:
     script = """
 import os, signal, sys, time
-from plurivox.plots import converting
-converting.ENOUGH = 1
-with converting.ahead(1):
-    helpers = converting.Conversion({}, "6.1")._ahead
+from plurivox.plots import writing
+writing.ENOUGH = 1
+with writing.ahead(1):
+    helpers = writing.Conversion({}, "6.1")._ahead
     while not helpers.processes: time.sleep(0.01)
     print(helpers.processes[0].pid, flush=True)
     if os.fork() == 0:

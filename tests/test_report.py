@@ -17,7 +17,7 @@ from plurivox.base.errors import FileError, InputError
 from plurivox.engine.pool import Running
 from plurivox.infer.lens import Input, Lens
 from plurivox.infer.result import Statement
-from plurivox.plots import converting
+from plurivox.plots import writing
 from plurivox.report import build, sections
 from plurivox.report.answer import MOST_CLAIMS
 from plurivox.report.parts import Brief, Finding, Prose, Section, slug
@@ -147,7 +147,7 @@ def nasty_study() -> pv.Ratings:
 
 
 def test_text_from_data_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(converting, "MOST", 4)
+    monkeypatch.setattr(writing, "MOST", 4)
     path = pv.write_report(
         tmp_path / "r.html", nasty_study(), "group", title="</title><script>alert(2)</script>", **QUICK
     )

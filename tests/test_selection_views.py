@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 import plurivox as pv
 from plurivox.actions.select.choosing import shared_out
-from plurivox.actions.select.views import centred, kept
+from plurivox.actions.select.run import centred, kept
 from plurivox.base.errors import InputError
 from support import run_cli
 

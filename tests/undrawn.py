@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 from plurivox.base.files import write_bytes
-from plurivox.plots import converting
+from plurivox.plots import writing
 from plurivox.report import build
 from plurivox.report.render import MARK
 
@@ -36,5 +36,5 @@ def _pdf(path: str | os.PathLike[str], page: str, inputs: Any = ()) -> Path:
 def undrawn() -> Iterator[None]:
     """Let charts be their data instead of pictures, and let no browser print."""
     nobody: dict[str, Any] = {"MOST": 0, "load_vl_convert": lambda: _Nobody}
-    with mock.patch.multiple(converting, **nobody), mock.patch.object(build, "write_pdf", _pdf):
+    with mock.patch.multiple(writing, **nobody), mock.patch.object(build, "write_pdf", _pdf):
         yield

@@ -43,7 +43,7 @@ def describe(
     Sizes, design, use of the scale, groups of raters, missing values, and anything else noticed while reading.
     """
     from plurivox.cli.console import console
-    from plurivox.cli.show import show_description
+    from plurivox.cli.tables import show_description
     from plurivox.lenses.overview.description import describe as describe_ratings
 
     outputs = Outputs.of({"json": json})

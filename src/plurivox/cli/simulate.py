@@ -329,7 +329,7 @@ def demo(
     from plurivox.base.errors import MissingExtraError
     from plurivox.base.folders import check_folder, remember
     from plurivox.cli.console import console
-    from plurivox.cli.show import show_description
+    from plurivox.cli.tables import show_description
     from plurivox.lenses.overview.description import describe
     from plurivox.read.read import read_predictions, read_ratings
     from plurivox.simulation.files import NAMES, write_study

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics as averages
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -41,7 +41,7 @@ def mpa_wra_plane_data(
     """Return what :func:`mpa_wra_plane` draws: one row per group, or per rater without a name."""
     subset, raters = g.chosen_subset(result, subset), _of_raters(result, axis)
     rows = g.rater_rows(result, subset) if raters else g.group_rows(result, ("mpa", "wra"), axis, subset)
-    split = _split(result, rows, subset)
+    *split, _ = _split(result, rows, subset)
     shown = rows if raters else set(g.most_notable(result, rows, subset, max_groups))
     cells = [_cell(key, own, split) for key, own in rows.items() if key in shown]
     frame = pl.DataFrame(cells, schema=_PLANE, orient="row")
@@ -74,8 +74,8 @@ def mpa_wra_plane(
     subset = g.chosen_subset(result, subset)
     raters = _of_raters(result, axis)
     rows = g.rater_rows(result, subset) if raters else g.group_rows(result, ("mpa", "wra"), axis, subset)
-    split = _split(result, rows, subset)
-    ends = (_range(drawn, name, middle, raters) for name, middle in (("MPA", split.mpa), ("WRA", split.wra)))
+    *split, met = _split(result, rows, subset)
+    ends = (_range(drawn, name, middle, raters) for name, middle in zip(("MPA", "WRA"), split, strict=True))
     frame = Frame(full_width() - 76, 340 if narrow() else 400, *ends)
     poles = Poles.of(result.settings)
     layers = _regions(frame, split, poles)
@@ -84,11 +84,11 @@ def mpa_wra_plane(
         dots = Chart.of(drawn.select("MPA", "WRA")).encode(**_axes(frame, poles), tooltip=tips("MPA", "WRA"))
         layers.append(dots.mark("point", filled=True, size=36, opacity=0.35, color=COLOURS[0], clip=True))
     else:
-        placed = labelled(drawn, frame, (split.mpa, split.wra))
+        placed = labelled(drawn, frame, (split[0], split[1]))
         layers += _groups(frame, placed, poles)
     chart = layer(*layers).properties(width=frame.width, height=frame.height)
     over = interval_method(result.settings)
-    return themed(chart, title, _plane_words(data, placed, len(rows), raters, split.words, over))
+    return themed(chart, title, _plane_words(data, placed, len(rows), raters, met, over))
 
 
 def _of_raters(result: Responsiveness, axis: str | None) -> bool:
@@ -99,23 +99,16 @@ def _of_raters(result: Responsiveness, axis: str | None) -> bool:
     return bool(result.axes) and all(g.names_raters(name) for name in result.axes)
 
 
-def _cell(key: tuple[str, str], own: dict[str, Row], split: _Split) -> tuple[Any, ...]:
+def _cell(key: tuple[str, str], own: dict[str, Row], split: Sequence[float]) -> tuple[Any, ...]:
     mpa, wra = own["mpa"], own["wra"]
     known = g.finite_or_none(mpa.value) is not None and g.finite_or_none(wra.value) is not None
-    region = REGIONS[mpa.value >= split.mpa, wra.value >= split.wra] if known else None
+    region = REGIONS[mpa.value >= split[0], wra.value >= split[1]] if known else None
     numbers = [number for row in (mpa, wra) for number in (row.value, row.ci_low, row.ci_high, row.null_median)]
     return (*key, *numbers, region, g.state(mpa), g.state(wra), mpa.n_raters, mpa.n_items)
 
 
-class _Split(NamedTuple):
-    """Where the regions meet, and in words what that is."""
-
-    mpa: float
-    wra: float
-    words: str
-
-
-def _split(result: Responsiveness, rows: g.ByGroup, subset: str) -> _Split:
+def _split(result: Responsiveness, rows: g.ByGroup, subset: str) -> tuple[float, float, str]:
+    """Return the MPA and the WRA where the regions meet, and in words what that is."""
     overall = {row.statistic: row.value for row in result.rows if row.kind == "overall" and row.subset == subset}
     choices: dict[str, Callable[[str], list[float | None]]] = {
         "what chance gives": lambda name: [own[name].null_median for own in rows.values()],
@@ -125,8 +118,8 @@ def _split(result: Responsiveness, rows: g.ByGroup, subset: str) -> _Split:
     for words, values in choices.items():
         mpa, wra = ([one for one in map(g.finite_or_none, values(name)) if one is not None] for name in ("mpa", "wra"))
         if mpa and wra:
-            return _Split(averages.median(mpa), averages.median(wra), words)
-    return _Split(0.5, 0.5, "the middle")
+            return averages.median(mpa), averages.median(wra), words
+    return 0.5, 0.5, "the middle"
 
 
 def _range(drawn: pl.DataFrame, name: str, split: float, raters: bool) -> tuple[float, float]:
@@ -153,9 +146,9 @@ def _scale(domain: tuple[float, float]) -> Spec:
     return {"domain": list(domain), "nice": False, "zero": False}
 
 
-def _regions(frame: Frame, split: _Split, poles: Poles) -> list[Chart]:
+def _regions(frame: Frame, split: Sequence[float], poles: Poles) -> list[Chart]:
     """Return the lines between the regions and their names in the corners."""
-    dashes = Chart.of([{"MPA": split.mpa, "WRA": split.wra}]).mark("rule", strokeDash=[4, 4], color=QUIET)
+    dashes = Chart.of([{"MPA": split[0], "WRA": split[1]}]).mark("rule", strokeDash=[4, 4], color=QUIET)
     axes = _axes(frame, poles)
     layers = [dashes.encode(x=axes["x"]), dashes.encode(y=axes["y"])]
     for (right, up), words in REGIONS.items():

@@ -22,7 +22,7 @@ from plurivox.engine.pool import Running
 from plurivox.infer.families import SIGNIFICANT, undecided
 from plurivox.infer.result import Statement
 from plurivox.lenses import lenses
-from plurivox.plots.converting import ahead
+from plurivox.plots.writing import ahead
 from plurivox.report.answer import Answer, answer_of
 from plurivox.report.parts import Brief, Finding, Section
 from plurivox.report.render import MARK, check_browser, page, write_pdf

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 
 import polars as pl
 
@@ -14,7 +13,7 @@ from plurivox.actions.advise.settings import AdviceSettings, Thresholds
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.scale_names import Poles
 from plurivox.engine.pool import Running
-from plurivox.infer.grouping import Compared, compared
+from plurivox.infer.grouping import compared
 from plurivox.infer.intervals import NORMAL_95
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import Row, Table
@@ -82,76 +81,63 @@ def advice_on(
     against = resolve(ratings, reference, threshold=settings["threshold"], min_group_size=size)
     axes = compared(ratings, settings["by"], settings["several"], size)
     looking = Looking(found, ratings, against, thresholds or Thresholds(), how or Running())
-    work = _Advising(looking, max_pairs, looking.seen(axes))
+    habits = looking.seen(axes)
+    rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in SCHEMAS}
+    measured = {
+        (row.axis, row.group, row.statistic): row
+        for row in found.rows
+        if row.subset == "all" and row.kind in ("group", "rater")
+    }
+    like = {one: settings[one] for one in ("group_score", "ties", "seed")}
     for one in axes:
-        work.add(one)
-    return work.result()
+        name = one.axis.name
+        withheld = any(axis.n_withheld for axis, _ in one.shown) and against.kind != "ratings"
+        for axis, places in one.shown:
+            scored = ScoredItems.of(ratings, axis, against, **like).of_each(places)
+            for group, own in zip((axis.groups[place] for place in places), scored, strict=True):
+                mpa, wra = (measured[name, group, statistic] for statistic in ("mpa", "wra"))
+                _add(rows, looking, habits[name, group], own, mpa, wra, max_pairs, hide_shares=withheld)
+    kept = (
+        "reference", "threshold", "group_score", "ties", "interval", "bootstrap", "permutations", "within", "seed",
+        "min_support", "min_group_size", "by", "several", "points", "poles", "design", "correction",
+    )  # fmt: skip
+    asked = {name: settings[name] for name in kept}
+    asked |= {"ids": True} if settings.get("ids") else {}
+    asked |= {"thresholds": asdict(looking.thresholds), "max_pairs": max_pairs}
+    asked |= {name: dict(getattr(found, name)) for name in ("withheld", "revealing", "outside")}
+    frames = {name: pl.DataFrame(own, schema=SCHEMAS[name], orient="row") for name, own in rows.items()}
+    return Advice(tuple(Table(name, frame) for name, frame in frames.items()), asked)
 
 
-@dataclass(slots=True)
-class _Advising:
-    """What is gathered for all axes."""
-
-    looking: Looking
-    max_pairs: int
-    seen: Mapping[tuple[str, str], HabitsSeen]
-    rows: dict[str, list[tuple[object, ...]]] = field(default_factory=lambda: {name: [] for name in SCHEMAS})
-
-    def add(self, compared_by: Compared) -> None:
-        """Record the members of an axis."""
-        found, ratings, reference = self.looking.found, self.looking.ratings, self.looking.reference
-        name, how = compared_by.axis.name, {one: found.settings[one] for one in ("group_score", "ties", "seed")}
-        rows = {
-            (row.group, row.statistic): row
-            for row in found.rows
-            if row.axis == name and row.subset == "all" and row.kind in ("group", "rater")
-        }
-        withheld = any(axis.n_withheld for axis, _ in compared_by.shown) and reference.kind != "ratings"
-        for axis, places in compared_by.shown:
-            for place, own in zip(places, ScoredItems.of(ratings, axis, reference, **how).of_each(places), strict=True):
-                group = axis.groups[place]
-                self._write(name, group, own, rows[group, "mpa"], rows[group, "wra"], hide_shares=withheld)
-
-    def _write(self, axis: str, group: str, own: ScoredItems, mpa: Row, wra: Row, *, hide_shares: bool) -> None:
-        labels, poles = self.looking.labels, Poles.of(self.looking.found.settings)
-        habits, why = self.seen[axis, group]
-        for one, clear in habits:
-            scores = ", ".join(labels[c] for c in one.scores)
-            self.rows["advice"].append((
-                axis, group, one.name, scores, one.value, one.usual, one.p, "clear" if clear else "likely",
-                seen(one, labels, mpa, wra, poles), poles.fill(MEANING[one.name]), poles.fill(NEXT[one.name]),
-                mpa.n_raters, mpa.n_items,
-            ))  # fmt: skip
-        pairs, same = pairs_of(own, len(labels), self.max_pairs)
-        ends = [mpa.value, mpa.ci_low, mpa.ci_high, wra.value, wra.ci_low, wra.ci_high]
-        names = ", ".join(dict.fromkeys(one.name for one, _ in habits))
-        note = mpa.note if math.isnan(mpa.value) else why
-        self.rows["members"].append((axis, group, *ends, same, names, mpa.n_raters, mpa.n_items, note))
-        curve = curve_of(own.point, own.share, own.ones, own.total, len(labels))
-        for c, label in enumerate(labels):
-            error = curve.error[c] * NORMAL_95
-            low, high = max(0.0, curve.precision[c] - error), min(1.0, curve.precision[c] + error)
-            self.rows["precision"].append((axis, group, label, curve.precision[c], low, high, curve.n_items[c]))
-        ids = self.looking.items
-        for point, unsafe, high, safe, low in pairs:
-            shares = (None, None) if hide_shares else (high, low)
-            self.rows["pairs"].append((axis, group, labels[point], ids[unsafe], shares[0], ids[safe], shares[1]))
-        for item in listed(own, [one for one, _ in habits], len(labels), self.max_pairs):
-            share = None if hide_shares else item.share
-            self.rows["items"].append((axis, group, item.list, labels[item.point], ids[item.item], share))
-
-    def result(self) -> Advice:
-        """Return everything."""
-        found = self.looking.found
-        tables = tuple(
-            Table(name, pl.DataFrame(rows, schema=SCHEMAS[name], orient="row")) for name, rows in self.rows.items()
-        )
-        kept = (
-            "reference", "threshold", "group_score", "ties", "interval", "bootstrap", "permutations", "within", "seed",
-            "min_support", "min_group_size", "by", "several", "points", "poles", "design", "correction",
-        )  # fmt: skip
-        settings = {name: found.settings[name] for name in kept}
-        settings |= {"ids": True} if found.settings.get("ids") else {}
-        settings |= {"thresholds": asdict(self.looking.thresholds), "max_pairs": self.max_pairs}
-        settings |= {name: dict(getattr(found, name)) for name in ("withheld", "revealing", "outside")}
-        return Advice(tables, settings)
+def _add(
+    rows: dict[str, list[tuple[object, ...]]], looking: Looking, seen_in: HabitsSeen, own: ScoredItems, mpa: Row,
+    wra: Row, max_pairs: int, *, hide_shares: bool,
+) -> None:  # fmt: skip
+    """Add the rows about one rater or group."""
+    axis, group = mpa.axis, mpa.group
+    labels, poles = looking.labels, Poles.of(looking.found.settings)
+    habits, why = seen_in
+    for one, clear in habits:
+        scores = ", ".join(labels[c] for c in one.scores)
+        rows["advice"].append((
+            axis, group, one.name, scores, one.value, one.usual, one.p, "clear" if clear else "likely",
+            seen(one, labels, mpa, wra, poles), poles.fill(MEANING[one.name]), poles.fill(NEXT[one.name]),
+            mpa.n_raters, mpa.n_items,
+        ))  # fmt: skip
+    pairs, same = pairs_of(own, len(labels), max_pairs)
+    ends = [mpa.value, mpa.ci_low, mpa.ci_high, wra.value, wra.ci_low, wra.ci_high]
+    names = ", ".join(dict.fromkeys(one.name for one, _ in habits))
+    note = mpa.note if math.isnan(mpa.value) else why
+    rows["members"].append((axis, group, *ends, same, names, mpa.n_raters, mpa.n_items, note))
+    curve = curve_of(own.point, own.share, own.ones, own.total, len(labels))
+    for c, label in enumerate(labels):
+        error = curve.error[c] * NORMAL_95
+        low, high = max(0.0, curve.precision[c] - error), min(1.0, curve.precision[c] + error)
+        rows["precision"].append((axis, group, label, curve.precision[c], low, high, curve.n_items[c]))
+    ids = looking.items
+    for point, unsafe, high, safe, low in pairs:
+        shares = (None, None) if hide_shares else (high, low)
+        rows["pairs"].append((axis, group, labels[point], ids[unsafe], shares[0], ids[safe], shares[1]))
+    for item in listed(own, [one for one, _ in habits], len(labels), max_pairs):
+        share = None if hide_shares else item.share
+        rows["items"].append((axis, group, item.list, labels[item.point], ids[item.item], share))

@@ -145,8 +145,8 @@ def power_findings(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any
     if known:
         verb = "has" if len(enough) == 1 else "have"
         found.append(
-            f"{len(enough)} of {counted(len(known), 'group')} {verb} about {_percent(settings)} power. Power is the "
-            "share of studies like this one that claim a group that agrees with itself "
+            f"{len(enough)} of {counted(len(known), 'group')} {verb} about {100 * settings['power']:g} % power. "
+            "Power is the share of studies like this one that claim a group that agrees with itself "
             f"{settings['gai']:g} times as much as with others (GAI {settings['gai']:g}), after correction over all "
             "groups and statistics of the call."
         )
@@ -212,8 +212,8 @@ def _larger(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
 
 def _goal(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     return (
-        f"To claim with {_percent(settings)} power that {named(row['axis'], row['group'])} agree with each other more "
-        f"than with others (GAI {settings['gai']:g})"
+        f"To claim with {100 * settings['power']:g} % power that {named(row['axis'], row['group'])} agree with each "
+        f"other more than with others (GAI {settings['gai']:g})"
     )
 
 
@@ -229,10 +229,6 @@ def _power(row: Mapping[str, Any]) -> str:
 
 def _error(row: Mapping[str, Any]) -> float:
     return float(row["ci_high"] - row["ci_low"]) / 2
-
-
-def _percent(settings: Mapping[str, Any]) -> str:
-    return f"{100 * settings['power']:g} %"
 
 
 def _all(row: Mapping[str, Any]) -> int:

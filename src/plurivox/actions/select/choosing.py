@@ -201,18 +201,11 @@ def groups_of(ratings: Ratings, axes: Sequence[Compared]) -> list[CandidateGroup
     ]  # fmt: skip
 
 
-class Judgement(NamedTuple):
-    """The raters of each group as judged there, and what is known about the reference."""
-
-    groups: dict[tuple[str, str], list[JudgedRater]]
-    reference: dict[str, Any]
-
-
 def judge(
     ratings: Ratings, reference: ReferenceLike, groups: Sequence[CandidateGroup], settings: SelectionSettings,
     how: Running, exchange: Exchange,
-) -> Judgement:  # fmt: skip
-    """Judge every rater: once for all groups, or in each of their groups by its other raters."""
+) -> tuple[dict[tuple[str, str], list[JudgedRater]], dict[str, Any]]:  # fmt: skip
+    """Judge every rater, once or in each of their groups by its other raters; also say what the reference is."""
     shared = ("threshold", "bootstrap", "seed", "min_group_size")
 
     def judged(
@@ -233,14 +226,14 @@ def judge(
 
     if reference != OWN_GROUP:
         every, known = judged(ratings, reference, exchange)
-        return Judgement({one.key: [every[rater] for rater in one.raters] for one in groups}, known)
+        return {one.key: [every[rater] for rater in one.raters] for one in groups}, known
     found, known = {}, {}
     for one in groups:
         part = without_others(ratings_of(ratings, raters=one.members), raters=one.members)
         within = replace(exchange, strata=None if exchange.strata is None else exchange.strata[one.members])
         own, known = judged(part, "crowd", within)
         found[one.key] = [own[rater] for rater in one.raters]
-    return Judgement(found, known)
+    return found, known
 
 
 def others_per_item(ratings: Ratings, members: NDArray[np.bool_]) -> float:

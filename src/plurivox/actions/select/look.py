@@ -50,14 +50,6 @@ MEANING = {
 """The meaning of each kind's value."""
 
 
-class SignValues(NamedTuple):
-    """One kind of sign: the value shown for each rater, and the one compared with peers; high is a reason to look."""
-
-    kind: str
-    shown: Floats
-    measured: Floats
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Sign:
     """One kind of sign for all raters: how far each is from peers, and how likely that is."""
@@ -151,32 +143,31 @@ def signs_of(
     ratings: Ratings, exchange: Exchange, reference: Reference | None, log: RatingLog, seed: int
 ) -> list[Sign]:
     """Return every kind of sign that can be looked for."""
-    seen = [_constant(ratings)]
+    # for each rater the value that is shown, and the one that is compared with peers; high is a reason to look
+    seen = {CONSTANT: _constant(ratings)}
     if log.order is not None:
-        seen.append(_straight(ratings, log.order, seed))
+        seen[STRAIGHT] = _straight(ratings, log.order, seed)
     if log.seconds is not None:
-        seen.append(_fast(ratings, log.seconds))
+        seen[FAST] = _fast(ratings, log.seconds)
     if reference is not None and reference.kind == "ratings" and reference.n_points == 2:
-        seen.append(_gold(ratings, reference))
+        seen[GOLD] = _gold(ratings, reference)
     signs = []
-    for one in seen:
-        if not np.isfinite(one.measured).any():
+    for kind, (shown, measured) in seen.items():
+        if not np.isfinite(measured).any():
             continue
-        gold = one.kind == GOLD  # who is more lenient has more ties
-        freedom = FREEDOM.get(one.kind, TAILS)
-        peers = against_peers(
-            one.measured, ratings, exchange, leniency=gold, numbers=False, alike=True, freedom=freedom
-        )
+        gold = kind == GOLD  # who is more lenient has more ties
+        freedom = FREEDOM.get(kind, TAILS)
+        peers = against_peers(measured, ratings, exchange, leniency=gold, numbers=False, alike=True, freedom=freedom)
         p = peers.above
         if not np.isfinite(p).any():
             continue
-        if one.kind == CONSTANT:
-            p = np.where((one.shown < NEARLY_ALL) & np.isfinite(p), 1.0, p)
-        signs.append(Sign(one.kind, one.shown, peers, p, adjust(p, "bh")))
+        if kind == CONSTANT:
+            p = np.where((shown < NEARLY_ALL) & np.isfinite(p), 1.0, p)
+        signs.append(Sign(kind, shown, peers, p, adjust(p, "bh")))
     return signs
 
 
-def _constant(ratings: Ratings) -> SignValues:
+def _constant(ratings: Ratings) -> tuple[Floats, Floats]:
     """Return the share of a rater's most frequent score, as log odds, which separate shares near 1."""
     n_points = len(ratings.scale)
     cells = ratings.codes_of_raters.astype(np.int64) * n_points + ratings.scores
@@ -184,7 +175,7 @@ def _constant(ratings: Ratings) -> SignValues:
     n, most = counts.sum(axis=1), counts.max(axis=1, initial=0)
     enough = n >= LEAST
     odds = np.where(enough, np.log((most + 0.5) / (n - most + 0.5)), np.nan)
-    return SignValues(CONSTANT, np.where(enough, most / np.maximum(n, 1), np.nan), odds)
+    return np.where(enough, most / np.maximum(n, 1), np.nan), odds
 
 
 def _runs(scores: NDArray[Any]) -> NDArray[np.int64]:
@@ -195,7 +186,7 @@ def _runs(scores: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray((np.arange(n) - np.maximum.accumulate(starts, axis=1) + 1).max(axis=1), np.int64)
 
 
-def _straight(ratings: Ratings, order: Floats, seed: int) -> SignValues:
+def _straight(ratings: Ratings, order: Floats, seed: int) -> tuple[Floats, Floats]:
     """Return the longest run of one score, compared with those of the rater's own scores in random orders."""
     shown, measured = (np.full(ratings.n_raters, np.nan) for _ in range(2))
     raters = ratings.codes_of_raters
@@ -213,20 +204,20 @@ def _straight(ratings: Ratings, order: Floats, seed: int) -> SignValues:
         rng = np.random.default_rng([seed, rater])
         shuffled = _runs(rng.permuted(np.tile(own, (SHUFFLES, 1)), axis=1))
         measured[rater] = (longest - shuffled.mean()) / max(float(shuffled.std()), 0.5)
-    return SignValues(STRAIGHT, shown, measured)
+    return shown, measured
 
 
-def _fast(ratings: Ratings, seconds: Floats) -> SignValues:
+def _fast(ratings: Ratings, seconds: Floats) -> tuple[Floats, Floats]:
     """Return the median of log seconds, reversed: the faster, the higher."""
     known = np.isfinite(seconds)
     frame = pl.DataFrame({"rater": ratings.codes_of_raters[known], "log": np.log(np.maximum(seconds[known], SHORTEST))})
     own = frame.group_by("rater").agg(pl.col("log").median(), pl.len()).filter(pl.col("len") >= LEAST)
     found = np.full(ratings.n_raters, np.nan)
     found[own["rater"].to_numpy()] = own["log"].to_numpy()
-    return SignValues(FAST, np.exp(found), -found)
+    return np.exp(found), -found
 
 
-def _gold(ratings: Ratings, reference: Reference) -> SignValues:
+def _gold(ratings: Ratings, reference: Reference) -> tuple[Floats, Floats]:
     """Return AUROC on items that at least two trained raters judge, and all alike; as log odds, reversed."""
     totals = reference.totals()
     side = np.where(totals.sum(axis=1) < 2, -1, np.where(totals[:, 0] == 0, 1, np.where(totals[:, 1] == 0, 0, -1)))
@@ -238,7 +229,7 @@ def _gold(ratings: Ratings, reference: Reference) -> SignValues:
     for rater in np.flatnonzero((tables.sum(axis=2) >= LEAST // 2).all(axis=1)).tolist():
         zero, one = tables[rater]
         found[rater] = auroc(one, zero)
-    return SignValues(GOLD, found, np.log((1 - found + EDGE) / (found + EDGE)))
+    return found, np.log((1 - found + EDGE) / (found + EDGE))
 
 
 # Tables -------------------------------------------------------------------------------------------------------------

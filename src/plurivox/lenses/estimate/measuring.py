@@ -17,7 +17,6 @@ from plurivox.infer.result import Row
 from plurivox.lenses.estimate.population import Floats, Mask, RatingEntries
 from plurivox.lenses.estimate.settings import AT_LEAST, MEAN, SHARES, EstimateSettings
 from plurivox.statistics.ppi import (
-    Needed,
     Powered,
     RaterVariance,
     Worth,
@@ -50,7 +49,12 @@ class Estimand(NamedTuple):
 
 def estimands(scale: Scale, settings: EstimateSettings) -> list[Estimand]:
     """Return what is requested: by default the mean, and the share at or above the threshold if there is one."""
-    place = _place(scale, settings.threshold)
+    place = None
+    if settings.threshold not in (None, "each"):
+        place = scale.position(settings.threshold)
+        if place < 1:
+            what = "the lowest point, so everything would be unsafe" if place == 0 else "which means no rating"
+            raise InputError(f"threshold is {settings.threshold!r}, {what}", hint=f"Give a higher point of {scale}.")
     wanted = settings.what or ((AT_LEAST,) if len(scale) == 2 else (MEAN, *((AT_LEAST,) if place is not None else ())))
     labels = [str(label) for label in scale.labels]
     found = []
@@ -72,17 +76,6 @@ def _share(name: str, n_points: int, first: int, last: int | None = None) -> Est
     numbers = np.zeros(n_points)
     numbers[first:last] = 1.0
     return Estimand(name, numbers, share=True)
-
-
-def _place(scale: Scale, threshold: object) -> int | None:
-    """Return the position of the threshold, None without one."""
-    if threshold in (None, "each"):
-        return None
-    place = scale.position(threshold)
-    if place < 1:
-        what = "the lowest point, so everything would be unsafe" if place == 0 else "which means no rating"
-        raise InputError(f"threshold is {threshold!r}, {what}", hint=f"Give a higher point of {scale}.")
-    return place
 
 
 # Measuring ------------------------------------------------------------------------------------------------------------
@@ -184,14 +177,6 @@ class PoweredEstimate:
         every = np.concatenate([self.model, self.further])
         return ALIKE if (every == every[:1]).all() else ""
 
-    def needed(self, width: float) -> Needed:
-        """Return how many human ratings an interval of a given width needs, without and with the judges."""
-        alone, together = (
-            items_needed(width, self.human, self.model, self.further, raters.variance)
-            for raters in (self.alone, self.together)
-        )
-        return Needed(alone.alone * self.ratings_per_item, together.together * self.ratings_per_item)
-
 
 def _errors(own: RatingEntries, x: Floats, mean: Floats) -> Floats:
     """Return the variance of the mean of each item over its raters, NaN for a single rating.
@@ -239,11 +224,19 @@ def rows_of(
     if len(powered.weights) == 1:
         value = math.nan if found.useless else float(powered.weights[0])
         rows.append(replace(whole, statistic="ppi_lambda", value=value).with_note(found.useless))
-    rows.append(_worth(found, whole))
-    if width is not None:
-        without, beside = found.needed(width)
-        rows.append(_needed(whole, "ratings_needed", beside))
-        rows.append(_needed(humans, "ratings_needed_humans", without))
+    (value, low, high), why = found.worth()
+    row = replace(whole, statistic="ppi_worth", value=value).with_note(why)
+    rows.append(row if math.isnan(low) else row.with_interval(low, high))
+    sides = ((whole, "", found.together, "together"), (humans, "_humans", found.alone, "alone"))
+    if width is None:
+        return rows
+    for side, ending, raters, name in sides:
+        needed = items_needed(width, found.human, found.model, found.further, raters.variance)
+        value = getattr(needed, name) * found.ratings_per_item
+        row = replace(
+            side, statistic=f"ratings_needed{ending}", value=math.ceil(value) if math.isfinite(value) else value
+        )
+        rows.append(row.with_note("the variation of items or raters is not known") if math.isnan(value) else row)
     return rows
 
 
@@ -267,17 +260,6 @@ def _with(
     return row.with_interval(max(value - half, lowest), min(value + half, highest))
 
 
-def _worth(found: PoweredEstimate, base: Row) -> Row:
-    (value, low, high), why = found.worth()
-    row = replace(base, statistic="ppi_worth", value=value).with_note(why)
-    return row if math.isnan(low) else row.with_interval(low, high)
-
-
-def _needed(base: Row, statistic: str, value: float) -> Row:
-    row = replace(base, statistic=statistic, value=math.ceil(value) if math.isfinite(value) else value)
-    return row.with_note("the variation of items or raters is not known") if math.isnan(value) else row
-
-
 # Several judges together ----------------------------------------------------------------------------------------------
 # Several judges together: the best one, their mean, a weight for each, and how far they err alike.
 
@@ -295,83 +277,64 @@ ERRORS = {
 """How far the errors of two judges correlate over items."""
 
 
-class JudgesTogether(NamedTuple):
-    """Rows of several judges, and their tables."""
-
-    rows: list[Row]
-    weights: list[tuple[Any, ...]]
-    errors: list[tuple[Any, ...]]
-
-
 def together(
     rated: RatingEntries, answers: Floats, answered: Mask, voices: Sequence[Voice], estimand: Estimand, base: Row,
     width: float | None, *, over_raters: bool, both_ways: bool,
-) -> JudgesTogether:  # fmt: skip
-    """Estimate with all judges, on the items that all have; items × judges, NaN where there is no answer.
+) -> tuple[list[Row], list[tuple[Any, ...]], list[tuple[Any, ...]]]:  # fmt: skip
+    """Estimate with all judges on the items that all have: rows, and those of :data:`WEIGHTS` and :data:`ERRORS`.
 
-    With ``both_ways``, unweighted values are included; the best judge stays the same.
+    Answers are items × judges, NaN where there is none. With ``both_ways``, unweighted values are included; the best
+    judge stays the same.
     """
-    found = _All.of(rated, answers, answered, estimand, over_raters=over_raters)
-    best = int(np.argmin([_or_last(one.powered.variance) for one in found.single]))
+    every, whole = (np.asarray(own.all(axis=1), dtype=bool) for own in (~np.isnan(answers), answered))
+
+    def measured(own: RatingEntries) -> tuple[PoweredEstimate, PoweredEstimate, list[PoweredEstimate], PoweredEstimate]:
+        """Measure with a weight for each judge, with their mean, with each alone; and on items that all answered."""
+
+        def by(numbers: Floats, spoken: Mask) -> PoweredEstimate:
+            return PoweredEstimate.of(own, numbers, spoken, estimand.numbers, every, over_raters=over_raters)
+
+        return (
+            by(answers, whole),
+            by(answers.mean(axis=1, keepdims=True), whole),
+            [by(answers[:, [k]], answered[:, k]) for k in range(len(voices))],
+            PoweredEstimate.of(own, answers, whole, estimand.numbers, every & whole, over_raters=False),
+        )
+
+    def rows(
+        joint: PoweredEstimate, mean: PoweredEstimate, chosen: PoweredEstimate, spoken: PoweredEstimate
+    ) -> list[Row]:
+        """Return the rows of all together, of their mean and of the best one."""
+        made = rows_of(joint, replace(base, model=TOGETHER), estimand, width)
+        made += rows_of(mean, replace(base, model=MEAN_OF_JUDGES), estimand, width)
+        why = (
+            f"{voices[best]}, selected for its variance; the interval holds for all {len(voices)} at once (Bonferroni)"
+        )
+        for row in rows_of(chosen, replace(base, model=BEST).with_note(why), estimand, width, 1 - 0.05 / len(voices)):
+            # a value selected for its size has no interval of its own
+            made.append(replace(row, ci_low=None, ci_high=None) if row.statistic == "ppi_worth" else row)
+        return [*made, _effective(spoken, replace(base, model=TOGETHER, other=estimand.name))]
+
     base = base.with_note(f"on the items of all {len(voices)} judges")
-    rows = found.rows(voices, best, estimand, base, width)
+    joint, mean, single, spoken = measured(rated)
+    variances = np.array([one.powered.variance for one in single])
+    best = int(np.argmin(np.where(np.isnan(variances), np.inf, variances)))
+    found = rows(joint, mean, single[best], spoken)
     if both_ways:
-        alike = _All.of(rated.alike(), answers, answered, estimand, over_raters=over_raters)
-        rows = beside(rows, alike.rows(voices, best, estimand, base, width))
-    joint, spoken = found.joint, found.spoken
+        other_joint, other_mean, other_single, other_spoken = measured(rated.alike())
+        found = beside(found, rows(other_joint, other_mean, other_single[best], other_spoken))
     weights = [
-        (estimand.name, *voice, float(joint.powered.weights[k]), float(found.single[k].powered.weights[0]),
+        (estimand.name, *voice, float(joint.powered.weights[k]), float(single[k].powered.weights[0]),
          *_beside(spoken.human, spoken.model[:, k]), k == best, len(joint.human), len(joint.further))
         for k, voice in enumerate(voices)
     ]  # fmt: skip
-    return JudgesTogether(rows, weights, _errors_alike(spoken, voices, estimand))
-
-
-class _All(NamedTuple):
-    """All judges on the items that all have: with a weight each, their mean, each alone; and on items all answered."""
-
-    joint: PoweredEstimate
-    mean: PoweredEstimate
-    single: list[PoweredEstimate]
-    spoken: PoweredEstimate
-
-    @classmethod
-    def of(
-        cls, rated: RatingEntries, answers: Floats, answered: Mask, estimand: Estimand, *, over_raters: bool
-    ) -> _All:
-        """Measure them against some raters."""
-        every: Mask = np.asarray(~np.isnan(answers).any(axis=1), dtype=bool)
-        whole: Mask = np.asarray(answered.all(axis=1), dtype=bool)
-
-        def measured(own: Floats, spoken: Mask) -> PoweredEstimate:
-            return PoweredEstimate.of(rated, own, spoken, estimand.numbers, every, over_raters=over_raters)
-
-        return cls(
-            measured(answers, whole),
-            measured(answers.mean(axis=1, keepdims=True), whole),
-            [measured(answers[:, [k]], answered[:, k]) for k in range(answers.shape[1])],
-            PoweredEstimate.of(rated, answers, whole, estimand.numbers, every & whole, over_raters=False),
-        )
-
-    def rows(self, voices: Sequence[Voice], best: int, estimand: Estimand, base: Row, width: float | None) -> list[Row]:
-        """Return the rows of all together, of their mean and of the best one."""
-        rows = rows_of(self.joint, replace(base, model=TOGETHER), estimand, width)
-        rows += rows_of(self.mean, replace(base, model=MEAN_OF_JUDGES), estimand, width)
-        chosen = replace(base, model=BEST).with_note(
-            f"{voices[best]}, selected for its variance; the interval holds for all {len(voices)} at once (Bonferroni)"
-        )
-        level = 1 - 0.05 / len(voices)
-        # a value selected for its size has no interval of its own
-        rows += [_unclaimed(row) for row in rows_of(self.single[best], chosen, estimand, width, level)]
-        return [*rows, _effective(self.spoken, replace(base, model=TOGETHER, other=estimand.name))]
-
-
-def _or_last(variance: float) -> float:
-    return math.inf if math.isnan(variance) else variance
-
-
-def _unclaimed(row: Row) -> Row:
-    return replace(row, ci_low=None, ci_high=None) if row.statistic == "ppi_worth" else row
+    corrected, raw = (error_correlation(spoken.human, spoken.model, noise) for noise in (spoken.noise, 0.0))
+    errors = [
+        (estimand.name, *one, *other, float(corrected[a, b]), float(raw[a, b]), len(spoken.human))
+        for a, one in enumerate(voices)
+        for b, other in enumerate(voices)
+    ]
+    return found, weights, errors
 
 
 def _beside(human: Floats, model: Floats) -> tuple[float, float]:
@@ -398,13 +361,3 @@ def _effective(joint: PoweredEstimate, base: Row) -> Row:
         return row.with_note("no judge errs beyond the chance in ratings")
     row = replace(row, value=value)
     return row if math.isnan(low) else row.with_interval(low, high)
-
-
-def _errors_alike(joint: PoweredEstimate, voices: Sequence[Voice], estimand: Estimand) -> list[tuple[Any, ...]]:
-    """Return how far the errors of each two judges correlate, on the items that all answered."""
-    corrected, raw = (error_correlation(joint.human, joint.model, noise) for noise in (joint.noise, 0.0))
-    return [
-        (estimand.name, *one, *other, float(corrected[a, b]), float(raw[a, b]), len(joint.human))
-        for a, one in enumerate(voices)
-        for b, other in enumerate(voices)
-    ]

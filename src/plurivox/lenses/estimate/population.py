@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from plurivox.domain.attributes import as_categories, id_texts, places_of
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.reader import STATES
 from plurivox.infer.families import SIGNIFICANT, adjust
-from plurivox.lenses.alignment.matching import ALL, account_items, nothing_answered, pooled, subsets_of
+from plurivox.lenses.alignment.matching import account_items, nothing_answered, pooled, subsets_of
 
 if TYPE_CHECKING:
     from plurivox.lenses.estimate.measuring import Estimand
@@ -123,17 +123,6 @@ class EstimatedItems:
     def n_items(self) -> int:
         """How many there are."""
         return self.items.height
-
-    @property
-    def parts(self) -> list[tuple[str, Mask]]:
-        """All items, and each part of them."""
-        every = np.ones(self.n_items, dtype=bool)
-        return [(ALL, every), *((name, self.subset == at) for at, name in enumerate(self.subsets))]
-
-    @property
-    def n_unsorted(self) -> int:
-        """How many items are in no part, though items were sorted into parts."""
-        return int(np.count_nonzero(self.subset == len(self.subsets))) if self.subsets else 0
 
 
 def population(ratings: Ratings, answers: Answers, subset: str | None) -> EstimatedItems:
@@ -269,39 +258,31 @@ def compared_sets(
               for voice, own in zip(found.voices, found.spoken, strict=True)}  # fmt: skip
     asked = [own.numbers(estimand.numbers, found.n_items, keep_silent=keep_silent) for own in found.spoken]
     answered = ~np.isnan(np.stack(asked)).all(axis=0)
-    rows: list[tuple[Any, ...]] = []
-    for axis, group, own in groups:
-        rated = np.zeros(found.n_items, dtype=bool)
-        rated[found.rated.item[own]] = True
-        for name in found.items.columns[1:]:
+
+    def compared() -> Iterator[tuple[str, str, str, str, Mask, Mask, Difference | None]]:
+        for axis, group, own in groups:
+            rated = np.zeros(found.n_items, dtype=bool)
+            rated[found.rated.item[own]] = True
             first, second = rated & answered, answered & ~rated
-            rows += _rows(axis, group, ATTRIBUTE, name, first, second, _by_attribute(found.items[name], first, second))
-        for name, numbers in spoken.items():
-            known = ~np.isnan(numbers)
-            first, second = rated & known, known & ~rated
-            rows += _rows(axis, group, ANSWER, name, first, second, _by_mean(numbers, first, second))
-    if not keep_silent:
-        rows += list(_silent(found, estimand, spoken))
+            for name in found.items.columns[1:]:
+                yield axis, group, ATTRIBUTE, name, first, second, _by_attribute(found.items[name], first, second)
+            for name, numbers in spoken.items():
+                known = ~np.isnan(numbers)
+                first, second = rated & known, known & ~rated
+                yield axis, group, ANSWER, name, first, second, _by_mean(numbers, first, second)
+        human = found.rated.means(estimand.numbers, found.n_items)
+        for name, numbers in spoken.items() if not keep_silent else ():
+            known, unknown = ~np.isnan(human) & ~np.isnan(numbers), ~np.isnan(human) & np.isnan(numbers)
+            yield "all", "all", SILENT, name, known, unknown, _by_mean(human, known, unknown)
+
+    rows = [
+        (*about, *one, int(first.sum()), int(second.sum()))
+        for *about, first, second, one in compared()
+        if one is not None
+    ]
     adjusted = adjust(np.array([row[7] for row in rows], dtype=float), "holm")
     made = [(*row[:8], float(p), bool(p < SIGNIFICANT), *row[8:]) for row, p in zip(rows, adjusted, strict=True)]
     return pl.DataFrame(made, schema=POPULATION, orient="row")
-
-
-def _rows(
-    axis: str, group: str, kind: str, name: str, first: Mask, second: Mask, found: Difference | None
-) -> list[tuple[Any, ...]]:
-    if found is None:
-        return []
-    return [(axis, group, kind, name, *found, int(first.sum()), int(second.sum()))]
-
-
-def _silent(found: EstimatedItems, estimand: Estimand, spoken: dict[str, Floats]) -> Iterator[tuple[Any, ...]]:
-    """Compare ratings of items that a model answered with ratings of items that it did not."""
-    human = found.rated.means(estimand.numbers, found.n_items)
-    rated = ~np.isnan(human)
-    for name, numbers in spoken.items():
-        known, silent = rated & ~np.isnan(numbers), rated & np.isnan(numbers)
-        yield from _rows("all", "all", SILENT, name, known, silent, _by_mean(human, known, silent))
 
 
 def _by_attribute(column: pl.Series, first: Mask, second: Mask) -> Difference | None:

@@ -19,6 +19,10 @@ from plurivox.lenses.estimate.measuring import BEST, COMBINED, TOGETHER
 from plurivox.lenses.estimate.population import ATTRIBUTE, SILENT
 from plurivox.lenses.estimate.settings import KEPT, MEAN
 
+FEW = 4
+"""The most models that each get a sentence on what they are worth."""
+FEW_DIFFERENCES = 3
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimate(ModelResult):
@@ -98,75 +102,43 @@ class Estimate(ModelResult):
 
     def statements(self) -> list[Statement]:
         """Return what may be wrong, the estimates, what models are worth, and how far their errors are shared."""
-        return EstimateFindings(self).statements()
-
-
-# Sentences ------------------------------------------------------------------------------------------------------------
-
-
-FEW = 4
-"""The most models that each get a sentence on what they are worth."""
-FEW_DIFFERENCES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class EstimateFindings:
-    """Turns a result into sentences."""
-
-    found: Estimate
-
-    def statements(self) -> list[Statement]:
-        """Return what may be wrong, the estimates, what models are worth, and how far their errors are shared."""
         return [
             *self._population(), *self._estimates(), *self._worth(), *self._needed(), *self._errors(),
-            *self._weighted(), *self._remarks(), *self.found.withheld_statement(),
+            *self._weighted(), *self._remarks(), *self.withheld_statement(),
         ]  # fmt: skip
-
-    @property
-    def main(self) -> Voice:
-        """The judge whose estimate is reported: the only one, or all with a weight each, which needs no selection."""
-        return self.found.voices[0] if len(self.found.voices) == 1 else Voice(TOGETHER, "")
-
-    def rows(self, voice: Voice, of: str, **key: str) -> dict[str, Row]:
-        """Return the rows of a judge by their statistics."""
-        where = {"axis": ALL, "group": ALL, "subset": ALL, **key}
-        return {
-            row.statistic: row for row in self.found.rows
-            if (row.model, row.prompt, row.other) == (*voice, of)
-            and all(getattr(row, name) == value for name, value in where.items())
-        }  # fmt: skip
 
     def _estimates(self) -> list[Statement]:
         """Say what was estimated, and what humans and the model say alone."""
         said = []
-        for of in self.found.of:
-            own = self.rows(self.main, of)
+        for of in self.of:
+            own = rows_by_statistic(self, main_judge(self), of)
             row, humans, model = (own[name] for name in ("estimate", "estimate_humans", "estimate_model"))
             if math.isnan(row.value):
-                text = f"The {_what(of)} cannot be estimated: {row.note}."
+                text = f"The {words_of(of)} cannot be estimated: {row.note}."
                 said.append(Statement(text, 2.0, statistic="estimate", group=ALL, standing="open"))
                 continue
             if row.n_items == humans.n_items:
                 text = (
                     "No model answered any unrated item, so models add nothing to what humans say: their "
-                    f"{_what(of)} is {self._value(humans)}."
+                    f"{words_of(of)} is {self._value(humans)}."
                 )
                 said.append(Statement(text, 2.2, statistic="estimate", group=ALL, standing="open"))
                 continue
             text = (
-                f"The {_what(of)} is estimated at {self._value(row)}, from {counted(humans.n_ratings, 'human rating')} "
-                f"of {counted(humans.n_items, 'item')} and answers by {self._voice(self.main)} to "
-                f"{counted(row.n_items - humans.n_items, 'further item')}. Humans alone: {self._value(humans)}; "
-                f"{'models' if self.main.model == TOGETHER else 'the model'} alone: {self._value(model)}."
+                f"The {words_of(of)} is estimated at {self._value(row)}, from "
+                f"{counted(humans.n_ratings, 'human rating')} of {counted(humans.n_items, 'item')} and answers by "
+                f"{self._voice(main_judge(self))} to {counted(row.n_items - humans.n_items, 'further item')}. "
+                f"Humans alone: {self._value(humans)}; "
+                f"{'models' if main_judge(self).model == TOGETHER else 'the model'} alone: {self._value(model)}."
             )
             said.append(Statement(text, 2.2, statistic="estimate", group=ALL))
         return said
 
     def _worth(self) -> list[Statement]:
         """Say what each model is worth in human ratings, where an interval supports it."""
-        of = self.found.of[0]
-        voices = [*self.found.voices, *([Voice(TOGETHER, "")] if len(self.found.voices) > 1 else [])]
-        rows = {voice: self.rows(voice, of)["ppi_worth"] for voice in voices}
+        of = self.of[0]
+        voices = [*self.voices, *([Voice(TOGETHER, "")] if len(self.voices) > 1 else [])]
+        rows = {voice: rows_by_statistic(self, voice, of)["ppi_worth"] for voice in voices}
         known = [voice for voice in voices if not math.isnan(rows[voice].value)]
         said = [self._worth_of(voice, rows[voice], of) for voice in known[-1:] + known[:-1]]
         shown, rest = said[:FEW], len(said) - FEW
@@ -181,32 +153,32 @@ class EstimateFindings:
     def _worth_of(self, voice: Voice, row: Row, of: str) -> Statement:
         name = self._voice(voice)
         name = f"{name[:1].upper()}{name[1:]}" if voice.model == TOGETHER else name
-        text = worth_sentence(name, row, f"for the {_what(of)}", several=voice.model == TOGETHER)
+        text = worth_sentence(name, row, f"for the {words_of(of)}", several=voice.model == TOGETHER)
         if row.ci_low is None:
             return Statement(text, 1.0, statistic="ppi_worth", standing="open")
         if row.ci_low > 0:
-            return Statement(text, 2.1, statistic="ppi_worth", group=ALL if voice == self.main else "")
+            return Statement(text, 2.1, statistic="ppi_worth", group=ALL if voice == main_judge(self) else "")
         return Statement(text, 1.6, statistic="ppi_worth", standing="open")
 
     def _needed(self) -> list[Statement]:
         """Say how many human ratings the requested width needs."""
-        width = self.found.settings["width"]
+        width = self.settings["width"]
         if width is None:
             return []
         said = []
-        for of in self.found.of:
-            own = self.rows(self.main, of)
+        for of in self.of:
+            own = rows_by_statistic(self, main_judge(self), of)
             together, alone = own["ratings_needed"].value, own["ratings_needed_humans"].value
             if math.isnan(alone):
                 continue
-            humans, answers = own["estimate_humans"], f"with the answers of {self._voice(self.main)}"
+            humans, answers = own["estimate_humans"], f"with the answers of {self._voice(main_judge(self))}"
             beside = f"{_about(together)} {answers}"
-            if together >= alone and alone * humans.n_items >= self.found.settings["n_items"] * humans.n_ratings:
+            if together >= alone and alone * humans.n_items >= self.settings["n_items"] * humans.n_ratings:
                 beside = f"just as many {answers}, since people would then rate every item that was answered"
             elif together >= alone:
                 beside = f"just as many {answers}, which do not help here"
             text = (
-                f"A 95 % interval {_width(of, self.found, width)} wide for the {_what(of)} needs {_about(alone)} human "
+                f"A 95 % interval {_width(of, self, width)} wide for the {words_of(of)} needs {_about(alone)} human "
                 f"ratings without a model, and {beside}; there are {humans.n_ratings:,} so far."
             )
             said.append(Statement(text, 2.0, statistic="ratings_needed"))
@@ -214,21 +186,20 @@ class EstimateFindings:
 
     def _errors(self) -> list[Statement]:
         """Say how many judges with unrelated errors they amount to, and which judge was selected."""
-        n = len(self.found.voices)
+        n = len(self.voices)
         if n < 2:
             return []
-        of = self.found.of[0]
-        row = self.rows(Voice(TOGETHER, ""), of)["effective_judges"]
+        of = self.of[0]
+        row = rows_by_statistic(self, Voice(TOGETHER, ""), of)["effective_judges"]
         said = []
         if not math.isnan(row.value):
             ends = "" if row.ci_low is None else f" ({row.ci_low:.1f} to {row.ci_high:.1f} over items)"
-            text = (
-                f"By their errors in the {_what(of)}, the {n} judges amount to {row.value:.1f} independent ones{ends}."
-            )
+            amount = f"the {n} judges amount to {row.value:.1f} independent ones{ends}"
+            text = f"By their errors in the {words_of(of)}, {amount}."
             said.append(Statement(text, 2.0, statistic="effective_judges"))
-        best = self.rows(Voice(BEST, ""), of)["estimate"]
-        if best.ci_low is not None and not math.isnan(self.rows(Voice(BEST, ""), of)["ppi_worth"].value):
-            chosen = next(one for one in self.found.judges().filter(of=of).iter_rows(named=True) if one["selected"])
+        best = rows_by_statistic(self, Voice(BEST, ""), of)["estimate"]
+        if best.ci_low is not None and not math.isnan(rows_by_statistic(self, Voice(BEST, ""), of)["ppi_worth"].value):
+            chosen = next(one for one in self.judges().filter(of=of).iter_rows(named=True) if one["selected"])
             text = (
                 f"Of single judges, {self._voice(Voice(chosen['model'], chosen['prompt']))} gives the estimate that "
                 f"varies least. It was selected for that: its interval holds for all {n} at once, and its worth has no "
@@ -240,13 +211,13 @@ class EstimateFindings:
     def _population(self) -> list[Statement]:
         """Say how rated items differ from the others, which no estimate allows for."""
         said = []
-        if self.found.settings["selected_items"]:
+        if self.settings["selected_items"]:
             text = (
                 "The rated items were selected, but the answers were not: all answers to other items count as further "
                 "items. Select the answers in the same way, or use --subset (subset=)."
             )
             said.append(Statement(text, 2.9, statistic="population", standing="open"))
-        differing = [one for one in self.found.population().iter_rows(named=True) if one["differs"]]
+        differing = [one for one in self.population().iter_rows(named=True) if one["differs"]]
         differing.sort(key=lambda one: (one["axis"] != ALL, one["p_value"]))
         said += [
             Statement(self._difference(one), 2.8 if one["axis"] == ALL else 1.8, one["axis"], "population",
@@ -280,13 +251,13 @@ class EstimateFindings:
 
     def _weighted(self) -> list[Statement]:
         """Say what weights amount to, and where they change the reported estimate most."""
-        own = [row for row in self.found.rows if (row.model, row.prompt, row.other) == (*self.main, self.found.of[0])]
-        return weighted_statements(self.found.settings, own, "estimate", "the estimate")
+        own = [row for row in self.rows if (row.model, row.prompt, row.other) == (*main_judge(self), self.of[0])]
+        return weighted_statements(self.settings, own, "estimate", "the estimate")
 
     def _remarks(self) -> list[Statement]:
         """Say what was left out, and what intervals generalise over."""
-        settings, texts = self.found.settings, []
-        for one in self.found.accounts().filter(subset=ALL).iter_rows(named=True):
+        settings, texts = self.settings, []
+        for one in self.accounts().filter(subset=ALL).iter_rows(named=True):
             n = one["n_rated"] + one["n_further"]
             left = [f"{one[state]:,} {state}" for state in ("refused", "unreadable", "failed") if one[state]]
             left += [f"{one['missing']:,} not asked"] if one["missing"] else []
@@ -307,15 +278,30 @@ class EstimateFindings:
 
     def _value(self, row: Row) -> str:
         """Write a value with its interval, and what that generalises over."""
-        value = _number(row.other, self.found, row.value)
+        value = number_text(row.other, self, row.value)
         if row.ci_low is None or row.ci_high is None or math.isnan(row.ci_low):
             return value
-        over = "items" if row.statistic == "estimate_model" else resampled(self.found.settings)
-        ends = " to ".join(_number(row.other, self.found, end) for end in (row.ci_low, row.ci_high))
+        over = "items" if row.statistic == "estimate_model" else resampled(self.settings)
+        ends = " to ".join(number_text(row.other, self, end) for end in (row.ci_low, row.ci_high))
         return f"{value} ({ends} over {over})"
 
     def _voice(self, voice: Voice) -> str:
-        return f"all {len(self.found.voices)} judges" if voice.model == TOGETHER else str(voice)
+        return f"all {len(self.voices)} judges" if voice.model == TOGETHER else str(voice)
+
+
+def main_judge(found: Estimate) -> Voice:
+    """Return the judge whose estimate is reported: the only one, or all together, which needs no selection."""
+    return found.voices[0] if len(found.voices) == 1 else Voice(TOGETHER, "")
+
+
+def rows_by_statistic(found: Estimate, voice: Voice, of: str) -> dict[str, Row]:
+    """Return the rows of a judge from all raters and over all items by their statistics."""
+    wanted = (*voice, of, ALL, ALL, ALL)
+    return {
+        row.statistic: row
+        for row in found.rows
+        if (row.model, row.prompt, row.other, row.axis, row.group, row.subset) == wanted
+    }
 
 
 def worth_sentence(name: str, row: Row, about: str, *, several: bool = False) -> str:
@@ -336,11 +322,12 @@ def voices_shown(found: Estimate) -> list[Voice]:
     return [*found.voices, *([Voice(name, "") for name in COMBINED] if len(found.voices) > 1 else [])]
 
 
-def _what(of: str) -> str:
+def words_of(of: str) -> str:
+    """Return how sentences call what is estimated."""
     return "mean score" if of == MEAN else of
 
 
-def _number(of: str, found: Estimate, value: float) -> str:
+def number_text(of: str, found: Estimate, value: float) -> str:
     """Write a mean as a number, a share in percent."""
     return f"{100 * value:.1f} %" if of in found.settings["shares"] else f"{value:.2f}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,7 +26,6 @@ from plurivox.lenses.estimate.measuring import (
     TOGETHER,
     WEIGHTS,
     Estimand,
-    JudgesTogether,
     PoweredEstimate,
     beside,
     estimands,
@@ -82,20 +82,23 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
         tells_unweighted(ratings, settings.min_group_size),
     )  # fmt: skip
     asked = estimands(ratings.scale, settings)
+    members = [member for one in axes for member in _members(found, one)]
     rows: list[Row] = []
-    joint = []
+    weights: list[tuple[Any, ...]] = []
+    errors: list[tuple[Any, ...]] = []
     for at, estimand in enumerate(asked):
-        rows += work.overall(estimand, first=at == 0)
-        rows += [row for one in axes for row in work.groups(estimand, one, first=at == 0)]
-        if len(found.voices) > 1:
-            joint.append(work.jointly(estimand, first=at == 0))
-            rows += joint[-1].rows
+        own = work.of(estimand, members, first=at == 0)
+        rows, weights, errors = rows + own[0], weights + own[1], errors + own[2]
+    everybody = (ALL, ALL, np.ones(len(found.rated.item), dtype=bool))
+    named = (one for one in axes if one.axis.attributes != ("rater",))  # without individual raters
+    groups = [everybody, *(member for one in named for member in _members(found, one))]
     frames = {
         "accounts": found.accounts,
-        "judges": pl.DataFrame([row for one in joint for row in one.weights], schema=WEIGHTS, orient="row"),
-        "errors": pl.DataFrame([row for one in joint for row in one.errors], schema=ERRORS, orient="row"),
-        "population": compared_sets(found, asked[0], _groups(found, axes), keep_silent=work.keep_silent),
+        "judges": pl.DataFrame(weights, schema=WEIGHTS, orient="row"),
+        "errors": pl.DataFrame(errors, schema=ERRORS, orient="row"),
+        "population": compared_sets(found, asked[0], groups, keep_silent=work.keep_silent),
     }
+    n_unsorted = int(np.count_nonzero(found.subset == len(found.subsets))) if found.subsets else 0
     return Estimate(
         rows=tuple(rows),
         draws=(),
@@ -104,7 +107,7 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
             voices=[list(voice) for voice in found.voices], of=[one.name for one in asked],
             shares=[one.name for one in asked if one.share], subsets=list(found.subsets),
             labels=[str(label) for label in ratings.scale.labels], values=list(ratings.scale.values),
-            poles=poles_in(ratings.scale), n_items=found.n_items, n_unsorted=found.n_unsorted,
+            poles=poles_in(ratings.scale), n_items=found.n_items, n_unsorted=n_unsorted,
             has_raters=ratings.has_raters,
             selected_items=ratings.intake.selected and not ratings.intake.selected_raters,
             n_elsewhere=given.n_elsewhere, by=[one.axis.name for one in axes],
@@ -128,41 +131,29 @@ class _Estimating:
         """Whether items that a model was asked about but did not answer are kept."""
         return self.settings.unanswered == KEPT
 
-    def overall(self, estimand: Estimand, *, first: bool) -> list[Row]:
-        """Return the estimates from all raters, on all items and each part of them."""
+    def of(
+        self, estimand: Estimand, members: Sequence[tuple[str, str, Mask]], *, first: bool
+    ) -> tuple[list[Row], list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        """Return the rows from all raters, on all items and each part of them, and from groups; and those of tables."""
+        found, every = self.found, range(len(self.found.voices))
+        whole: Mask = np.ones(found.n_items, dtype=bool)
         base = Row("voice" if first else "also", ALL, ALL, "", np.nan)
-        every = range(len(self.found.voices))
-        rows = [row for v in every for row in self._rows([v], estimand, base, self.found.rated, self._all)]
-        for name, part in self.found.parts[1:]:
-            rows += self._each(estimand, replace(base, subset=name), self.found.rated, part)
-        return rows
-
-    def groups(self, estimand: Estimand, one: Compared, *, first: bool) -> list[Row]:
-        """Return the estimates from each group of an axis, on all items."""
-        rows = []
-        for axis, group, own in _members(self.found, one):
-            base = Row("group" if first else "also", axis, group, "", np.nan)
-            rows += self._each(estimand, base, self.found.rated.some(own), self._all)
-        return rows
-
-    def jointly(self, estimand: Estimand, *, first: bool) -> JudgesTogether:
-        """Return the estimates from all raters with all judges together."""
-        base = Row("voice" if first else "also", ALL, ALL, "", np.nan)
-        answers, answered = self._said(range(len(self.found.voices)), estimand)
-        return together(
-            self.found.rated, answers, answered, self.found.voices, estimand, base, self.settings.width,
+        group = replace(base, kind="group" if first else "also")
+        places = [
+            (replace(base, subset=name), found.rated, found.subset == at) for at, name in enumerate(found.subsets)
+        ]
+        places += [(replace(group, axis=axis, group=name), found.rated.some(own), whole) for axis, name, own in members]
+        single = [[v] for v in every]
+        rows = [row for one in single for row in self._rows(one, estimand, base, found.rated, whole)]
+        sets = [*single, *([list(every)] if len(every) > 1 else [])]
+        rows += [row for place in places for one in sets for row in self._rows(one, estimand, *place)]
+        if len(every) == 1:
+            return rows, [], []
+        joint, weights, errors = together(
+            found.rated, *self._said(every, estimand), found.voices, estimand, base, self.settings.width,
             over_raters=self.over_raters, both_ways=self.both_ways,
         )  # fmt: skip
-
-    @property
-    def _all(self) -> Mask:
-        return np.ones(self.found.n_items, dtype=bool)
-
-    def _each(self, estimand: Estimand, base: Row, rated: RatingEntries, part: Mask) -> list[Row]:
-        """Return the rows of each judge, and of several together."""
-        every = range(len(self.found.voices))
-        sets = [[v] for v in every] + ([list(every)] if len(every) > 1 else [])
-        return [row for judges_of_set in sets for row in self._rows(judges_of_set, estimand, base, rated, part)]
+        return rows + joint, weights, errors
 
     def _said(self, voices: Sequence[int], estimand: Estimand) -> tuple[Floats, Mask]:
         """Return what judges say about each item, and which items each answered itself; items × judges."""
@@ -195,10 +186,3 @@ def _members(found: EstimatedItems, one: Compared) -> list[tuple[str, str, Mask]
     return [
         (axis.name, axis.groups[g], axis.codes[found.rated.rater] == g) for axis, places in one.shown for g in places
     ]
-
-
-def _groups(found: EstimatedItems, axes: Sequence[Compared]) -> list[tuple[str, str, Mask]]:
-    """Return all raters and each group whose items are compared with the others, without individual raters."""
-    groups = [one for one in axes if one.axis.attributes != ("rater",)]
-    everybody = (ALL, ALL, np.ones(len(found.rated.item), dtype=bool))
-    return [everybody, *(member for one in groups for member in _members(found, one))]

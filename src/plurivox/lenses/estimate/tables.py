@@ -26,7 +26,7 @@ from plurivox.infer.view import (
     view_of,
     written,
 )
-from plurivox.lenses.estimate.result import Estimate, EstimateFindings, voices_shown
+from plurivox.lenses.estimate.result import Estimate, main_judge, voices_shown
 
 MOST_LINES = 14
 """The most parts and groups that a terminal shows."""
@@ -179,7 +179,7 @@ def _apart(found: Estimate, heads: Sequence[tuple[str, str]]) -> list[View]:
 
 def _short(found: Estimate) -> View:
     """Return one line for each part of the items and each group of raters: humans alone, and with the judges."""
-    main = EstimateFindings(found).main
+    main = main_judge(found)
     lines = [
         Line(axis, group, own[main]["estimate"].n_raters, (own[main]["estimate_humans"], own[main]["estimate"]))
         for (axis, group), own in _places(found, found.of[0]).items()

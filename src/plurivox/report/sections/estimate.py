@@ -13,7 +13,7 @@ from plurivox.domain.answer_columns import ANSWERED
 from plurivox.domain.attributes import places_of
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.estimate import tables as views
-from plurivox.lenses.estimate.result import Estimate, EstimateFindings
+from plurivox.lenses.estimate.result import Estimate, main_judge, number_text, rows_by_statistic, words_of
 from plurivox.report.parts import (
     CAUTION,
     COLLECT,
@@ -98,9 +98,8 @@ def section(brief: Brief) -> Section | None:
 
 
 def _figure(found: Estimate, of: str) -> Figure:
-    row = EstimateFindings(found).rows(EstimateFindings(found).main, of)["estimate"]
-    value = "cannot be estimated" if math.isnan(row.value) else _written(found, of, row.value)
-    what = "mean score" if of == "mean" else of
+    row, what = rows_by_statistic(found, main_judge(found), of)["estimate"], words_of(of)
+    value = "cannot be estimated" if math.isnan(row.value) else number_text(of, found, row.value)
     return drawn(
         "estimate_forest", found, slug("estimate-forest", of), f"The {what} over all items: {value}",
         f"The {what} from humans alone, humans and models together, and models alone, with 95 % intervals.",
@@ -110,14 +109,9 @@ def _figure(found: Estimate, of: str) -> Figure:
     )  # fmt: skip
 
 
-def _written(found: Estimate, of: str, value: float) -> str:
-    return f"{100 * value:.1f} %" if of in found.settings["shares"] else f"{value:.2f}"
-
-
 def _tiles(found: Estimate) -> list[Tile]:
     """Return what models are worth in human ratings, if that is certain."""
-    words = EstimateFindings(found)
-    rows = words.rows(words.main, found.of[0])
+    rows = rows_by_statistic(found, main_judge(found), found.of[0])
     row = rows["ppi_worth"]
     if row.ci_low is None or not row.ci_low > 0:
         return []
@@ -132,8 +126,7 @@ def _actions(found: Estimate) -> list[Action]:
     if differs.height:
         text = "ratings of items drawn at random from those that only models answered: the rated ones differ from them."
         actions.append(Action(COLLECT, text, "estimate-population", 2))
-    words = EstimateFindings(found)
-    rows = words.rows(words.main, found.of[0])
+    rows = rows_by_statistic(found, main_judge(found), found.of[0])
     humans, model = rows["estimate_humans"], rows["estimate_model"]
     if humans.ci_low is not None and humans.ci_high is not None and not humans.ci_low <= model.value <= humans.ci_high:
         text = "from models alone what people think of all items: they are off by more than the interval of humans."
