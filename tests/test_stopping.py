@@ -22,7 +22,7 @@ from plurivox.infer.families import undecided
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.inference import Inference, Shuffled
 from plurivox.infer.stopping import ALL_DRAWS, RISK, DrawPlan, Looks
-from plurivox.lenses.cohesion.settings import CohesionSettings
+from plurivox.lenses.cohesion import CohesionSettings
 from plurivox.report.settings import ReportSettings
 from support import run_cli
 

@@ -28,8 +28,8 @@ from plurivox.infer.intervals import Interval, with_interval
 from plurivox.infer.keywords import keywords
 from plurivox.infer.permutation import max_t, upper_p
 from plurivox.infer.result import AxisDraws, Row
+from plurivox.lenses.cohesion import CohesionSettings
 from plurivox.lenses.cohesion.result import Cohesion
-from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import TOO_MANY, GroupAgreement, place_of, scores_of, tested_with
 from plurivox.statistics.checks import Level, level_of, usual_level
 from plurivox.statistics.records import Statistic

@@ -31,8 +31,8 @@ from plurivox.infer.keywords import keywords
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.result import Table
 from plurivox.infer.weighting import tells_unweighted, weights_in
+from plurivox.lenses.item import ItemViewSettings
 from plurivox.lenses.item.result import ItemRow, ItemView
-from plurivox.lenses.item.settings import ItemViewSettings
 from plurivox.lenses.items.dividing import family
 
 CLOSE = 3

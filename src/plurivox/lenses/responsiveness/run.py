@@ -26,12 +26,12 @@ from plurivox.infer.intervals import Interval, Spread, with_interval
 from plurivox.infer.keywords import keywords
 from plurivox.infer.permutation import among_peers, compare, upper_p
 from plurivox.infer.result import AxisDraws, Row
+from plurivox.lenses.psychometrics import LOWER_BOUND, MANY
 from plurivox.lenses.psychometrics.run import RaterScale, fitted, rater_scales
-from plurivox.lenses.psychometrics.settings import LOWER_BOUND, MANY
+from plurivox.lenses.responsiveness import ALWAYS, ResponsivenessSettings
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference, ReferenceLike, condition_name, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness, ScoreTables
-from plurivox.lenses.responsiveness.settings import ALWAYS, ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.statistics import undefined
 from plurivox.statistics.registry import with_trait

@@ -23,11 +23,11 @@ from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.keywords import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
 from plurivox.infer.weighting import tells_unweighted
+from plurivox.lenses.variation import VariationSettings
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
 from plurivox.lenses.variation.drift import MOST_RATERS, Drifting, drifts
 from plurivox.lenses.variation.repeats import repeated
 from plurivox.lenses.variation.result import Variation
-from plurivox.lenses.variation.settings import VariationSettings
 from plurivox.lenses.variation.sums import COMPARED, GroupLeniency
 from plurivox.lenses.variation.tables import SCHEMAS, ComponentTables
 from plurivox.statistics.registry import STATISTICS, of_role
