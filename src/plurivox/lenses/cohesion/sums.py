@@ -21,11 +21,10 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.infer.grouping import Grouping, raters_who_rated
-from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut, left_out
 from plurivox.statistics.checks import Level, tie_ranks
 from plurivox.statistics.mokken import heights
-from plurivox.statistics.records import MOMENTS, SLOTS, About, Statistic, finished, scales_of
+from plurivox.statistics.records import MOMENTS, SLOTS, About, Statistic, finished
 from plurivox.statistics.registry import STATISTICS, of_role
 
 MOST_RATERS, MOST_CELLS, MOST_POINTS = 300, 20_000_000, 200
@@ -376,10 +375,6 @@ class GroupAgreement:
         by_item = None if resample == "raters" else self._known()
         given = (work, self.sums, finish, rated, work.grouping.n_groups, resample, how, by_item)
         return left_out(self.ratings.parts(), *given)
-
-    def jackknife(self, resample: str, how: Running) -> Interval:
-        """Return the intervals of all values, groups × (tested, then beside)."""
-        return self.left_out(resample, how).interval(*scales_of((*self.tested, *self.beside)))
 
     def _run(self, work: Agreement, draws: Draws, records: tuple[Statistic, ...], how: Running) -> Values:
         made = run(self.ratings.parts(), work, draws, AgreementValues(records, self.about), how)
