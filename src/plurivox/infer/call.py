@@ -43,7 +43,7 @@ from plurivox.infer.grouping import (
     subsets_by,
     together,
 )
-from plurivox.infer.inference import Inference, Shuffled, TwoGroups
+from plurivox.infer.inference import Inference, Shuffled, Sizes, TwoGroups
 from plurivox.infer.intervals import Spread
 from plurivox.infer.result import AxisDraws, Row
 from plurivox.infer.weighting import weights_in
@@ -263,6 +263,19 @@ class Comparison(ABC):
         tested = Shuffled(pair.what, self.names, observed, make, ~grouping.exchangeable[[pair.a]])
         plain = None if plain is None else pair.difference(plain)
         return MeasuredGroups(axis, [pair.a], measured, tested, plain, pair)
+
+    def of_two(
+        self, two: MeasuredGroups, columns: Sequence[tuple[int, str]], sizes: Sizes, spread: Spread,
+        kind: str = "contrast",
+    ) -> list[Row]:  # fmt: skip
+        """Return the rows of a difference that was tested; ``spread`` is that of the difference."""
+        assert two.pair is not None
+        values, interval = two.tested.observed, spread.difference(two.measured.value.shape[-1])
+        undefined = {name: "undefined in one of the two" for at, name in columns if np.isnan(values[0, at])}
+        return self.inference.rows(
+            kind, two.axis.name, (two.pair.label,), columns, values, [sizes], [undefined], interval, two.tested,
+            two.unweighted,
+        )  # fmt: skip
 
     def draws_of(
         self, name: str, prepared: Sequence[MeasuredGroups], spreads: Sequence[Spread], kept: tuple[str, ...], *,

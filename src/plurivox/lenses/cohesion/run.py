@@ -175,11 +175,10 @@ class Agreeing(Comparison):
         assert pair is not None
         self.inference.decide([two.tested])
         spread = self.inference.spread(measured, pair.what).made(pair.difference)
-        interval = spread.difference(len(measured.tested) + len(measured.beside))
         first, second = (_sizes(self.ratings, axis)[group] for group in groups)
         sizes = (first[0] + second[0], self.ratings.n_items, first[2] + second[2])
         columns = _columns(measured, measured.tested)
-        return self.inference.contrast(pair, columns, sizes, interval, two.tested, unweighted=two.unweighted)
+        return self.of_two(two, columns, sizes, spread)
 
     def pairs(self, axes: Sequence[Axis]) -> list[Row]:
         """Return XRR of every pair of groups of each axis, with the IRR of each group on the diagonal."""

@@ -317,14 +317,10 @@ class GroupAgreement:
         """The scale and its level."""
         return self.agreement.about
 
-    def observed(self) -> Sums:
-        """Return the sums of the raters as they are."""
-        return total(self.ratings.parts(), self.agreement)
-
     @cached_property
     def sums(self) -> Sums:
-        """The same, added up once."""
-        return self.observed()
+        """The sums of the raters as they are."""
+        return total(self.ratings.parts(), self.agreement)
 
     @cached_property
     def value(self) -> Values:

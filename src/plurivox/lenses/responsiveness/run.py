@@ -113,8 +113,8 @@ class Responding(Comparison):
         assert pair is not None
         both, (a, b) = [pair.a, pair.b], (found.draws.groups.index(group) for group in pair.names)
         sizes = (int(pair.axis.sizes[both].sum()), int(support.n_items[both].min()), int(support.n_ratings[both].sum()))
-        interval = found.spread.made(lambda values: values[:, [a]] - values[:, [b]]).difference(len(MEASURES))
-        return self.inference.contrast(pair, COLUMNS, sizes, interval, two.tested, kind, two.unweighted)
+        spread = found.spread.made(lambda values: values[:, [a]] - values[:, [b]])
+        return self.of_two(two, COLUMNS, sizes, spread, kind)
 
     def family(self, axis: Axis, condition: Mapping[str, Any], found: ScoredAxis) -> list[Row]:
         """Return how the groups that share a value compare with all others: mean difference, all lowest, all highest.
