@@ -284,6 +284,11 @@ class Drifting:
         """Whether groups are single raters, so that nothing is known about how raters vary."""
         return names_raters(self.name)
 
+    @property
+    def testable(self) -> bool:
+        """Whether there are few enough to be tested: all draws are kept, and of raters there may be very many."""
+        return not self.alone or len(self.groups) <= MOST_RATERS
+
     @cached_property
     def squares(self) -> Values:
         """What slopes are divided by; 0 where a slope is undefined."""

@@ -263,8 +263,7 @@ def _drifting(call: Call) -> list[tuple[Drifting, Shuffled | None]]:
     for one in found:
         if one.name != "all" and not one.alone and not math.isnan(one.same_order):
             times[one.name] = min(one.same_order, times.get(one.name, 1.0))
-    few = [not one.alone or len(one.groups) <= MOST_RATERS for one in found]  # all draws are kept
-    return [(one, one.tested() if testable else None) for one, testable in zip(found, few, strict=True)]
+    return [(one, one.tested() if one.testable else None) for one in found]
 
 
 def _single(by: Sequence[tuple[str, ...]], overlapping: Mapping[str, str]) -> list[tuple[str]]:
