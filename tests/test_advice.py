@@ -15,11 +15,11 @@ import pytest
 import plurivox as pv
 from claims.designs import at_random as at_random_groups
 from claims.designs import built
+from plurivox.actions.advise.habits import HabitRules, habits, marks
 from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER
 from plurivox.actions.advise.seen import curve_of
 from plurivox.actions.advise.settings import Thresholds
 from plurivox.base.errors import InputError
-from plurivox.lenses.responsiveness.habits import HabitRules, habits, marks
 from plurivox.simulation import styles as _styles
 from support import Write, only_sections, ran, refused
 

@@ -118,7 +118,7 @@ def test_one_pass_against_the_pure_functions(seed: int, level: str, ties: str, c
     passes = measured(
         ratings, axis.codes, len(axis), level=known, published=convention == "published", ties=ties, seed=3
     )
-    got = passes.values(passes.observed())[0, :, : len(STATISTICS)]
+    got = passes.values(passes.sums)[0, :, : len(STATISTICS)]
     assert got == pytest.approx(literal(ratings, axis, known, ties, convention, seed=3), abs=1e-10, nan_ok=True)
 
 
@@ -131,7 +131,7 @@ def test_packed_counts_at_their_limits(n_items: int, n_raters: int, n_points: in
     axis = Axis.of(ratings, "g", min_group_size=1)
     for level in ("nominal", "ordinal", "interval"):
         passes = measured(ratings, axis.codes, len(axis), level=level)
-        parts = passes.observed()
+        parts = passes.sums
         got = passes.values(parts)[0, :, : len(STATISTICS)]
         assert got == pytest.approx(literal(ratings, axis, level, "share", "default"), abs=1e-10)
         general = weighed(passes, np.zeros((1, 0), np.int32), np.ones((1, n_items), np.int32))
@@ -155,7 +155,7 @@ def test_permutations_are_shuffles_of_profiles(within: str | None) -> None:
         assert sorted(zip(each, moved.tolist(), strict=True)) == sorted(zip(each, axis.codes.tolist(), strict=True))
         assert moved[-1] == -1  # outside the axis, and stays there
         again = measured(ratings, moved, len(axis))
-        assert np.array_equal(again.values(again.observed())[0, :, : len(STATISTICS)], null[number - 1], equal_nan=True)
+        assert np.array_equal(again.values(again.sums)[0, :, : len(STATISTICS)], null[number - 1], equal_nan=True)
         seen.add(tuple(moved.tolist()))
     assert len(seen) == 5
 
@@ -366,7 +366,7 @@ def test_weights_of_one_change_nothing_and_item_weights_are_copies() -> None:
     ratings = study(6)
     axis = Axis.of(ratings, "g", min_group_size=1)
     passes = measured(ratings, axis.codes, len(axis))
-    plain = passes.values(passes.observed())[0]
+    plain = passes.values(passes.sums)[0]
     none = np.zeros((1, 0), np.int32)
     ones = passes.values(weighed(passes, np.ones((1, ratings.n_raters), np.int32), none))[0]
     assert ones == pytest.approx(plain, abs=1e-12, nan_ok=True)
@@ -379,7 +379,7 @@ def test_weights_of_one_change_nothing_and_item_weights_are_copies() -> None:
     # But for view_correlation: raters' means, which it takes out, stay those of the items as they were rated.
     same = [at for at, one in enumerate((*passes.tested, *passes.beside)) if one.name != "view_correlation"]
     assert passes.values(weighed(passes, none, items[None]))[0][:, same] == pytest.approx(
-        again.values(again.observed())[0][:, same], abs=1e-10, nan_ok=True
+        again.values(again.sums)[0][:, same], abs=1e-10, nan_ok=True
     )
 
 
@@ -597,7 +597,7 @@ def test_more_groups_than_a_byte_counts() -> None:
     ratings = study(4, n_items=5, n_raters=600)
     passes = measured(ratings, np.arange(600, dtype=np.int32) // 2, 300)
     axis = np.arange(600) // 2
-    got = passes.values(passes.observed())[0, :, : len(STATISTICS)]
+    got = passes.values(passes.sums)[0, :, : len(STATISTICS)]
     counts = np.zeros((ratings.n_items, 300, 4), dtype=int)
     np.add.at(counts, (ratings.item_codes, axis[some(ratings.rater_codes)], ratings.scores), 1)
     for g in (0, 17, 254, 255, 299):

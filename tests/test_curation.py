@@ -20,12 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plurivox as pv
+from plurivox.actions.advise.habits import Habit
 from plurivox.actions.advise.seen import HabitsSeen
 from plurivox.actions.curate.files import explanation, json_lines, read_decisions, write_curation
 from plurivox.actions.curate.run import standings
 from plurivox.base.errors import ColumnError, FileError, InputError, NeedsRatersError, SelectionError
 from plurivox.infer.result import Row
-from plurivox.lenses.responsiveness.habits import Habit
 from plurivox.simulation import styles
 from support import Write, ran, refused, run_cli, some
 

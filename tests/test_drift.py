@@ -19,9 +19,9 @@ from plurivox.infer.inference import Inference
 from plurivox.infer.intervals import with_interval
 from plurivox.infer.jackknife import in_block, most_blocks
 from plurivox.infer.permutation import compare
+from plurivox.lenses.variation import VariationSettings
 from plurivox.lenses.variation import drift as module
 from plurivox.lenses.variation.drift import Drifting, drifts
-from plurivox.lenses.variation.settings import VariationSettings
 from support import some
 
 HOW = Running()

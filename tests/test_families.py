@@ -16,7 +16,7 @@ from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.families import standardised, step_down, undecided
 from plurivox.infer.inference import Inference, Shuffled
-from plurivox.lenses.cohesion.settings import CohesionSettings
+from plurivox.lenses.cohesion import CohesionSettings
 from reference import westfall_young
 
 NAN = math.nan

@@ -32,7 +32,8 @@ from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.statistics.cohesion import functions
-from plurivox.statistics.responsiveness import MEASURES
+from plurivox.statistics.records import scales_of
+from plurivox.statistics.responsiveness import MEASURED_ON, MEASURES
 
 HOW = Running(threads=1)
 ANY = (-math.inf, math.inf)
@@ -55,6 +56,12 @@ def without(ratings: pv.Ratings, column: str, wanted: Any) -> pv.Ratings:
 def measured(ratings: pv.Ratings, level: Any = "ordinal") -> GroupAgreement:
     axis = Axis.of(ratings, "g", min_group_size=1)
     return GroupAgreement.of(ratings, Grouping.of(ratings, axis.codes, len(axis)), level=level)
+
+
+def interval_of(one: GroupAgreement | Responses, resample: str, how: Running = HOW) -> Interval:
+    """Return the intervals of all values, groups × statistics, on the scales of their statistics."""
+    scales = MEASURED_ON if isinstance(one, Responses) else scales_of((*one.tested, *one.beside))
+    return one.left_out(resample, how).interval(*scales)
 
 
 def names_of(one: GroupAgreement) -> list[str]:
@@ -150,7 +157,7 @@ def test_the_mean_over_items_has_the_textbook_interval() -> None:
     raters = pl.DataFrame({"rater": range(4), "g": ["x"] * 4})
     one = measured(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 3), raters=raters))
     at = names_of(one).index("percent_agreement")
-    found = one.jackknife("items", HOW)
+    found = interval_of(one, "items")
     agreed = [fmean(a == b for a, b in itertools.combinations(row, 2)) for row in scores.tolist()]
     left = one.left_out("items", HOW)
     plain = left.interval(["plain"] * len(names_of(one)), [ANY] * len(names_of(one)))
@@ -232,13 +239,13 @@ def test_groups_of_two_and_of_one() -> None:
     """Without one of two raters there is no alpha; a single rater's vote has no interval over raters."""
     ratings = study(6, n_items=30, groups="xxyyyyyz")
     one = measured(ratings)
-    found, at = one.jackknife("raters", HOW), names_of(one).index("irr")
+    found, at = interval_of(one, "raters"), names_of(one).index("irr")
     assert np.isnan(found.low[0, at])
     assert found.n_undefined[0, at] == 2
     assert np.isfinite(found.low[1, at])
     axis = Axis.of(ratings, "g", min_group_size=1)
     responses = Responses.of(ratings, axis.codes, 3, resolve(ratings, "crowd"))
-    by_raters, by_items = responses.jackknife("raters", HOW), responses.jackknife("items", HOW)
+    by_raters, by_items = interval_of(responses, "raters"), interval_of(responses, "items")
     wra = MEASURES.index("wra")
     assert np.isnan(by_raters.low[2, wra])
     assert np.isfinite(by_raters.low[:2, wra]).all()
@@ -324,7 +331,7 @@ def made(ratings: pv.Ratings, how: Running) -> list[Interval]:
     axis = Axis.of(ratings, "g", min_group_size=1)
     responses = Responses.of(ratings, axis.codes, len(axis), resolve(ratings, "crowd"))
     single = RaterResponses.of(ratings, resolve(ratings, "crowd"))
-    return [measured(ratings).jackknife("both", how), responses.jackknife("both", how), single.jackknife(how)]
+    return [interval_of(measured(ratings), "both", how), interval_of(responses, "both", how), single.jackknife(how)]
 
 
 def same_bits(a: list[Interval], b: list[Interval]) -> bool:

@@ -21,9 +21,8 @@ import plurivox as pv
 from plurivox import plots
 from plurivox.base.errors import InputError, NeedsRatersError, SelectionError
 from plurivox.cli.tables import show_result
-from plurivox.lenses.psychometrics import LENS
+from plurivox.lenses.psychometrics import LEFT_OUT, LENS
 from plurivox.lenses.psychometrics import run as scaling
-from plurivox.lenses.psychometrics.settings import LEFT_OUT
 from plurivox.statistics import graded_response, mokken_h, mokken_scales, monotonicity
 from support import Write, only_sections, run_cli
 

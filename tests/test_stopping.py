@@ -21,7 +21,7 @@ from plurivox.infer.exchange import Exchange, entanglement
 from plurivox.infer.families import ALL_DRAWS, RISK, DrawPlan, Looks, undecided
 from plurivox.infer.grouping import Grouping
 from plurivox.infer.inference import Inference, Shuffled
-from plurivox.lenses.cohesion.settings import CohesionSettings
+from plurivox.lenses.cohesion import CohesionSettings
 from plurivox.report.settings import ReportSettings
 from support import run_cli
 

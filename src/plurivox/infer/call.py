@@ -44,7 +44,12 @@ from plurivox.infer.grouping import (
     subsets_by,
     together,
 )
-from plurivox.infer.inference import Inference, Shuffled, TwoGroups
+from plurivox.infer.inference import Inference
+from plurivox.infer.inference import Shuffled
+from plurivox.infer.inference import Sizes
+from plurivox.infer.inference import TwoGroups
+from plurivox.infer.intervals import Spread
+from plurivox.infer.result import AxisDraws
 from plurivox.infer.result import Row
 
 
@@ -160,7 +165,8 @@ class Call:
 class MeasuredGroups:
     """The groups of an axis that are shown, measured and ready to be tested.
 
-    ``unweighted`` are the values with all raters counted equally, all groups × statistics; None without weights.
+    ``unweighted`` are the values with all raters counted equally, all groups × statistics; None without weights. Where
+    it is a difference that is tested, ``pair`` has the two groups.
     """
 
     axis: Axis
@@ -168,6 +174,7 @@ class MeasuredGroups:
     measured: Any
     tested: Shuffled
     unweighted: Values | None = None
+    pair: TwoGroups | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -181,8 +188,8 @@ class AxisMeasured(NamedTuple):
     work: Any
     one: Compared
     prepared: list[MeasuredGroups]
-    contrasts: list[Any]
-    pairs: list[Any]
+    contrasts: list[MeasuredGroups]
+    pairs: list[MeasuredGroups]
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +254,7 @@ class Comparison(ABC):
         tested = self.inference.shuffled(measured, grouping, self.names, values, places, axis.name, mirrored)
         return MeasuredGroups(axis, places, measured, tested, self.unweighted(grouping))
 
-    def difference(self, axis: Axis, names: tuple[str, str]) -> tuple[TwoGroups, MeasuredGroups]:
+    def two(self, axis: Axis, names: tuple[str, str]) -> MeasuredGroups:
         """Measure how two groups differ; only their raters are shuffled, and only with each other."""
         pair = TwoGroups.of(axis, names)
         grouping = self.grouping(axis, pair.among)
@@ -258,7 +265,47 @@ class Comparison(ABC):
 
         observed = pair.difference(measured.value[:, : len(self.names)])
         tested = Shuffled(pair.what, self.names, observed, make, ~grouping.exchangeable[[pair.a]])
-        return pair, MeasuredGroups(axis, [pair.a], measured, tested, None if plain is None else pair.difference(plain))
+        plain = None if plain is None else pair.difference(plain)
+        return MeasuredGroups(axis, [pair.a], measured, tested, plain, pair)
+
+    def of_two(
+        self, two: MeasuredGroups, columns: Sequence[tuple[int, str]], sizes: Sizes, spread: Spread,
+        kind: str = "contrast",
+    ) -> list[Row]:  # fmt: skip
+        """Return the rows of a difference that was tested; ``spread`` is that of the difference."""
+        assert two.pair is not None
+        values, interval = two.tested.observed, spread.difference(two.measured.value.shape[-1])
+        undefined = {name: "undefined in one of the two" for at, name in columns if np.isnan(values[0, at])}
+        return self.inference.rows(
+            kind, two.axis.name, (two.pair.label,), columns, values, [sizes], [undefined], interval, two.tested,
+            two.unweighted,
+        )  # fmt: skip
+
+    def draws_of(
+        self, name: str, prepared: Sequence[MeasuredGroups], spreads: Sequence[Spread], kept: tuple[str, ...], *,
+        ordered: bool = False,
+    ) -> AxisDraws:  # fmt: skip
+        """Return the shuffles and the bootstrap draws behind the groups of an axis.
+
+        Parameters
+        ----------
+        spreads
+            What the values of each set of groups become with other items or raters, for the statistics ``kept``.
+        ordered
+            Whether the draws of each value are sorted: anyone who knows which shuffle gave which mean has one equation
+            per shuffle, and so every rater's mean.
+        """
+        null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, len(self.names)))]
+        null += [one.tested.null for one in prepared]
+        drawn = [np.zeros((self.settings.bootstrap, 0, len(kept)))]
+        drawn += [
+            own.kept(len(one.places), len(kept)) for one, own in zip(prepared, spreads, strict=True) if one.places
+        ]
+        groups = tuple(group for one in prepared for group in one.groups)
+        shuffled, resampled = (np.concatenate(arrays, axis=1) for arrays in (null, drawn))
+        if ordered:
+            shuffled, resampled = np.sort(shuffled, axis=0), np.sort(resampled, axis=0)
+        return AxisDraws(name, groups, self.names, shuffled, kept, resampled, self.subset)
 
     def asked(self, one: Compared) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """Return the two groups to contrast, if an axis has them, and all pairs, if these are requested."""
@@ -268,10 +315,6 @@ class Comparison(ABC):
         groups, wanted = one.axis.groups if self.subset == "all" else one.axis.shown, self.settings.contrast
         contrasts = [wanted] if wanted is not None and set(wanted) <= set(groups) else []
         return contrasts, list(combinations(one.axis.shown, 2)) if self.settings.pairs else []
-
-    def two(self, axis: Axis, names: tuple[str, str]) -> Any:
-        """Prepare two groups whose difference is tested; the result has it as ``tested``."""
-        raise NotImplementedError
 
     def everything(self, one: Compared, *, check: bool = True) -> AxisMeasured:
         """Measure the groups of an axis, and pairs of them as requested; individual raters are not shuffled."""
@@ -300,7 +343,15 @@ class Comparison(ABC):
             for other in (attribute for attribute in others if attribute not in one.axis.attributes):
                 if (id(one), other) not in tests:
                     tests[id(one), other] = self._within(one, other)
-                own.append(_held(row, other, tests[id(one), other], one.groups.index(row.group)))
+                again, g = tests[id(one), other], one.groups.index(row.group)
+                test, s = again.test, again.names.index(row.statistic)
+                assert test is not None
+                own.append(replace(
+                    row, kind="held", other=other, p_value=float(test.p_value[g, s]), direction=test.direction[g, s],
+                    null_median=float(test.null_median[g, s]), n_permutations=len(again.null), claim=None,
+                    p_adjusted=None, ci_low=None, ci_high=None,
+                    note=ALONE.format(where=other) if again.alone[g] else "",
+                ))  # fmt: skip
             p = adjust([math.nan if each.p_value is None else each.p_value for each in own], "holm").tolist()
             found += [replace(each, p_adjusted=value) for each, value in zip(own, p, strict=True)]
         return found
@@ -318,13 +369,3 @@ class Comparison(ABC):
         tested.null = tested.make(shuffles, inference.doing(f"permuting {tested.what}"))
         tested.compare(inference.convention)
         return tested
-
-
-def _held(row: Row, other: str, again: Shuffled, g: int) -> Row:
-    test, s = again.test, again.names.index(row.statistic)
-    assert test is not None
-    return replace(
-        row, kind="held", other=other, p_value=float(test.p_value[g, s]), direction=test.direction[g, s],
-        null_median=float(test.null_median[g, s]), n_permutations=len(again.null), claim=None, p_adjusted=None,
-        ci_low=None, ci_high=None, note=ALONE.format(where=other) if again.alone[g] else "",
-    )  # fmt: skip

@@ -333,17 +333,6 @@ class Inference:
             for at, name in columns
         ]  # fmt: skip
 
-    def contrast(
-        self, pair: TwoGroups, columns: Sequence[tuple[int, str]], sizes: Sizes, interval: Interval | None,
-        tested: Shuffled, kind: str = "contrast", unweighted: Values | None = None,
-    ) -> list[Row]:  # fmt: skip
-        """Return the difference of two groups, which was tested."""
-        values = tested.observed
-        undefined = {name: "undefined in one of the two" for at, name in columns if np.isnan(values[0, at])}
-        return self.rows(
-            kind, pair.axis.name, (pair.label,), columns, values, [sizes], [undefined], interval, tested, unweighted
-        )
-
     def _row(self, row: Row, g: int, tested: Shuffled | None) -> Row:
         """Return a row with its test."""
         if tested is None or tested.test is None:

@@ -107,6 +107,16 @@ class RaterUnits(NamedTuple):
         strata = np.where(sizes > 0, np.searchsorted(held, joined), -1)
         return cls(units, np.array(bounds, dtype=np.int64), strata, sizes == 1)
 
+    def by_stratum(self, values: Values) -> tuple[Values, ...]:
+        """Return the values without each unit, units × groups × statistics, for each stratum.
+
+        A group of a single rater has no values: what it would be with another rater is unknown.
+        """
+        for g in np.flatnonzero(self.alone):
+            first, last = self.bounds[self.strata[g] : self.strata[g] + 2]
+            values[first:last, g] = np.nan
+        return tuple(np.split(values, self.bounds[1:-1])) if len(values) else ()
+
 
 # Values without a unit -----------------------------------------------------------------------------------------------
 
@@ -250,18 +260,9 @@ def without_items(
 def without_raters(
     parts: Sequence[Part], contribution: Contribution, units: RaterUnits, finish: Finish, how: Running | None = None
 ) -> tuple[Values, ...]:
-    """Return the values without each unit of raters, for each stratum units × groups × statistics.
-
-    A group of a single rater has no values: what it would be with another rater is unknown.
-    """
+    """Return the values without each unit of raters, for each stratum units × groups × statistics."""
     made = run(parts, contribution, Draws.of_units(units.units, "raters"), finish, how)
-    if not made:
-        return ()
-    values = np.concatenate(made)
-    for g in np.flatnonzero(units.alone):
-        first, last = units.bounds[units.strata[g] : units.strata[g] + 2]
-        values[first:last, g] = np.nan
-    return tuple(np.split(values, units.bounds[1:-1]))
+    return units.by_stratum(np.concatenate(made)) if made else ()
 
 
 def in_block(items: ArrayLike, raters: ArrayLike, n_blocks: int) -> Ints:

@@ -5,9 +5,12 @@ It names heavy code as ``"module:attribute"`` and imports it only when needed, s
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import functools
+import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -195,17 +198,12 @@ class Lens:
     kernel: str = ""
 
     def __post_init__(self) -> None:
-        own = self.settings.__module__
-        folder = own.rpartition(".")[0]
-        run, tables = (own, own) if self.one_file else (f"{folder}.run", f"{folder}.tables")
+        own = ".".join(self.settings.__module__.split(".")[:3])
+        folder = hasattr(sys.modules[own], "__path__")  # else a single module has everything
+        run, tables = (f"{own}.run", f"{own}.tables") if folder else (own, own)
         usual = {"toml": self.name, "run": f"{run}:{self.name}", "tables": f"{tables}:tables"}
         for name, value in usual.items():
             object.__setattr__(self, name, getattr(self, name) or value)
-
-    @property
-    def one_file(self) -> bool:
-        """Whether the lens is a single module: that of its settings has everything else, too."""
-        return self.settings.__module__.count(".") == 2
 
     @property
     def home(self) -> str:

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from plurivox.actions.advise.habits import Habit
 from plurivox.base.errors import SelectionError
 from plurivox.base.wording import are, counted, listed, withheld_sentence, without_value
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.result import Row, p_text
 from plurivox.infer.tables import TableResult
 from plurivox.infer.view import RANGE, Column, View, filled, view_of, written
-from plurivox.lenses.responsiveness.habits import Habit
 
 _KEYS = {"axis": pl.String, "group": pl.String}
 _SIZES = {"n_raters": pl.Int64, "n_items": pl.Int64}

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.actions.advise.habits import Habit, HabitRules, Looked, adjusted, habits, marks, of_raters
 from plurivox.actions.advise.settings import Thresholds
 from plurivox.domain.axis import Axis
 from plurivox.domain.ratings import Ratings
@@ -18,7 +19,6 @@ from plurivox.engine.pool import Running
 from plurivox.infer.exchange import Exchange
 from plurivox.infer.grouping import Compared
 from plurivox.infer.inference import MOST_KEPT
-from plurivox.lenses.responsiveness.habits import Habit, HabitRules, Looked, adjusted, habits, marks, of_raters
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.lenses.responsiveness.result import CHANCE, Responsiveness, Verdict, verdicts

@@ -50,8 +50,8 @@ from plurivox.infer.grouping import Compared, compared, overlapping_axes, raters
 from plurivox.infer.inference import Inference
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import Table
+from plurivox.lenses.cohesion import CohesionSettings
 from plurivox.lenses.cohesion.run import Agreeing
-from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import place_of
 from plurivox.statistics.checks import level_of, usual_level
 from plurivox.statistics.registry import of_role, with_trait

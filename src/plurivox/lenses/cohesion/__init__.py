@@ -4,8 +4,58 @@ The six statistics, GAI and DSI are those of Prabhakaran et al., *GRASP: A Disag
 Group Associations in Perspectives* (NAACL 2024); other measures are shown alongside alpha.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 from plurivox.infer.lens import Lens
-from plurivox.lenses.cohesion.settings import CohesionSettings, CohesionShown
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CohesionSettings(Settings):
+    """Settings for cohesion."""
+
+    by: Axes = shared.by(())
+    level: Any = shared.level()
+    permutations: int = shared.permutations(1000)
+    max_permutations: int | None = shared.max_permutations()
+    n_lenses: int = shared.n_lenses()
+    interval: str | None = shared.interval()
+    bootstrap: int = shared.bootstrap(
+        0, help="Draws for bootstrap intervals.", doc="The number of draws for bootstrap intervals."
+    )
+    resample: str = shared.resample()
+    within: tuple[str, ...] | None = shared.within()
+    correction: str = shared.correction()
+    convention: str = shared.convention(
+        "default, or published: as in the GRASP paper.",
+        '``"default"``, or ``"published"`` for the p-values and the cross-negentropy of the GRASP paper, in which DSI '
+        "has the p-value of the group with the largest GAI.",
+    )
+    ties: str = shared.ties()
+    gai: tuple[str, ...] = shared.gai()
+    several: Frozen = shared.several()
+    pairs: bool = shared.pairs()
+    contrast: tuple[str, str] | None = shared.contrast()
+    same_view: float = setting(
+        0.9, "A group has a view of its own if the interval of its view correlation is below this.", metavar="R",
+        least=-1, most=1,
+        doc="A group is said to have a view of its own only where the interval of its view correlation lies below "
+        "this: on a bounded scale, leniency and spread alone bring it a little below 1.",
+    )  # fmt: skip
+    min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()
+    seed: int = shared.seed()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CohesionShown(Settings):
+    """What the terminal shows of a result."""
+
+    arrows: bool = setting(False, "Mark every tested value, not only those with p < .05, as above or below chance.")
+
 
 LENS = Lens(
     name="cohesion",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -24,12 +23,12 @@ from plurivox.infer.call import Call, Comparison, MeasuredGroups
 from plurivox.infer.families import corrected, standardised
 from plurivox.infer.grouping import Grouping, raters_who_rated
 from plurivox.infer.inference import Shuffled, Sizes
-from plurivox.infer.intervals import Interval, with_interval
+from plurivox.infer.intervals import with_interval
 from plurivox.infer.lens import keywords
 from plurivox.infer.permutation import max_t, upper_p
 from plurivox.infer.result import AxisDraws, Row
+from plurivox.lenses.cohesion import CohesionSettings
 from plurivox.lenses.cohesion.result import Cohesion
-from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import TOO_MANY, GroupAgreement, place_of, scores_of, tested_with
 from plurivox.statistics.checks import Level, level_of, usual_level
 from plurivox.statistics.records import Statistic
@@ -85,37 +84,22 @@ class Agreeing(Comparison):
         """Return the rows of the groups of an axis, and its draws."""
         rows: list[Row] = []
         records = (*tested_with(self.settings.gai), *of_role("beside"))
-        names, both = self.names, tuple(record.name for record in records)
-        kept = [np.zeros((self.settings.bootstrap, 0, len(both)))]
-        null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, len(names)))]
-        for one in prepared:
-            spread = self.inference.spread(one.measured, one.axis.name).of(one.places)
-            rows += self._rows(name, one, spread.interval(records))
-            null.append(one.tested.null)
-            kept.append(spread.kept(len(one.places), len(both)))
-        draws = AxisDraws(
-            name, tuple(group for one in prepared for group in one.groups), names, np.concatenate(null, axis=1), both,
-            np.concatenate(kept, axis=1),
-        )  # fmt: skip
-        return rows, draws
-
-    def _rows(self, name: str, one: MeasuredGroups, interval: Interval | None) -> list[Row]:
-        """Return the rows of some groups."""
-        sizes = _sizes(self.ratings, one.axis)
-        rows: list[Row] = []
-        for kind, records in (("group", one.measured.tested), ("beside", one.measured.beside)):
-            columns = _columns(one.measured, records)
-            notes = [
-                {name: one.measured.why(name, g, int(one.axis.sizes[g])) for _, name in columns} for g in one.places
-            ]
-            rows += self.inference.rows(
-                kind, name, one.groups, columns, one.measured.value[one.places], [sizes[group] for group in one.groups],
-                notes, interval, one.tested if kind == "group" else None,
-                None if one.unweighted is None else one.unweighted[one.places],
-            )  # fmt: skip
-        for g in one.places:
-            rows += self._whole(name, one.axis.groups[g], one.axis.codes == g, sizes[one.axis.groups[g]])
-        return rows
+        spreads = [self.inference.spread(one.measured, one.axis.name).of(one.places) for one in prepared]
+        for one, spread in zip(prepared, spreads, strict=True):
+            sizes, interval = _sizes(self.ratings, one.axis), spread.interval(records)
+            for kind, own in (("group", one.measured.tested), ("beside", one.measured.beside)):
+                columns = _columns(one.measured, own)
+                notes = [
+                    {name: one.measured.why(name, g, int(one.axis.sizes[g])) for _, name in columns} for g in one.places
+                ]
+                rows += self.inference.rows(
+                    kind, name, one.groups, columns, one.measured.value[one.places],
+                    [sizes[group] for group in one.groups], notes, interval, one.tested if kind == "group" else None,
+                    None if one.unweighted is None else one.unweighted[one.places],
+                )  # fmt: skip
+            for g in one.places:
+                rows += self._whole(name, one.axis.groups[g], one.axis.codes == g, sizes[one.axis.groups[g]])
+        return rows, self.draws_of(name, prepared, spreads, tuple(record.name for record in records))
 
     # Which axis divides most ------------------------------------------------------------------------------------------
 
@@ -186,20 +170,20 @@ class Agreeing(Comparison):
 
     def contrast(self, axis: Axis, groups: tuple[str, str]) -> list[Row]:
         """Return the difference of two groups; only their raters are shuffled, and only with each other."""
-        pair, two = self.difference(axis, groups)
-        measured = two.measured
+        two = self.two(axis, groups)
+        pair, measured = two.pair, two.measured
+        assert pair is not None
         self.inference.decide([two.tested])
         spread = self.inference.spread(measured, pair.what).made(pair.difference)
-        interval = spread.difference(len(measured.tested) + len(measured.beside))
         first, second = (_sizes(self.ratings, axis)[group] for group in groups)
         sizes = (first[0] + second[0], self.ratings.n_items, first[2] + second[2])
         columns = _columns(measured, measured.tested)
-        return self.inference.contrast(pair, columns, sizes, interval, two.tested, unweighted=two.unweighted)
+        return self.of_two(two, columns, sizes, spread)
 
     def pairs(self, axes: Sequence[Axis]) -> list[Row]:
         """Return XRR of every pair of groups of each axis, with the IRR of each group on the diagonal."""
         found: list[list[Row]] = []
-        tests: list[list[tuple[tuple[str, str], str, Shuffled, Values | None]]] = []
+        tests: list[tuple[list[Row], dict[str, Sizes], str, tuple[str, str], str, Shuffled, Values | None]] = []
         irr, xrr = place_of("irr"), place_of("xrr")
         for axis in axes:
             shown, sizes = np.flatnonzero(~axis.withheld).tolist(), _sizes(self.ratings, axis)
@@ -212,27 +196,27 @@ class Agreeing(Comparison):
                 ).with_sizes(*sizes[axis.groups[g]])
                 for g in shown
             ])  # fmt: skip
-            tests.append([])
             for a, b in combinations(shown, 2):
                 codes = np.select([axis.codes == a, axis.codes == b], [0, 1], -1).astype(np.int32)
                 grouping = Grouping.of(self.ratings, codes, 2, self.inference.exchange.strata)
                 names = (axis.groups[a], axis.groups[b])
                 measured, plain = self.measure(grouping), self.unweighted(grouping)
-                make = partial(_of_first, measured, xrr)
+
+                def make(shuffles: Shuffles, how: Running, measured: GroupAgreement = measured) -> Values:
+                    return measured.null(shuffles, how)[:, :1, [xrr]]
+
                 what, values = f"{axis.name}: {names[0]} and {names[1]}", measured.value[:1, [xrr]]
                 tested = Shuffled(what, ("xrr",), values, make, ~grouping.exchangeable[:1])
-                note = measured.why("xrr", 0, int(axis.sizes[a]))
-                tests[-1].append((names, note, tested, None if plain is None else plain[:1, [xrr]]))
-        self.inference.decide([one[2] for each in tests for one in each], further=False)
-        for axis, rows, each in zip(axes, found, tests, strict=True):
-            sizes = _sizes(self.ratings, axis)
-            for (first, second), note, tested, plain in each:
-                n_raters, n_items, n_ratings = (sum(pair) for pair in zip(sizes[first], sizes[second], strict=True))
-                (row,) = self.inference.rows(
-                    "pair", axis.name, (first,), [(0, "xrr")], tested.observed, [(n_raters, n_items, n_ratings)],
-                    [{"xrr": note}], tested=tested, unweighted=plain,
-                )  # fmt: skip
-                rows.append(replace(row, other=second))
+                note, plain = measured.why("xrr", 0, int(axis.sizes[a])), None if plain is None else plain[:1, [xrr]]
+                tests.append((found[-1], sizes, axis.name, names, note, tested, plain))
+        self.inference.decide([tested for *_, tested, _ in tests], further=False)
+        for rows, sizes, name, (first, second), note, tested, plain in tests:
+            n_raters, n_items, n_ratings = (sum(pair) for pair in zip(sizes[first], sizes[second], strict=True))
+            (row,) = self.inference.rows(
+                "pair", name, (first,), [(0, "xrr")], tested.observed, [(n_raters, n_items, n_ratings)],
+                [{"xrr": note}], tested=tested, unweighted=plain,
+            )  # fmt: skip
+            rows.append(replace(row, other=second))
         return [row for rows in found for row in rows]
 
     def _whole(self, axis: str, group: str, chosen: NDArray[np.bool_], sizes: Sizes) -> list[Row]:
@@ -247,11 +231,6 @@ class Agreeing(Comparison):
                 note = f"{note}; {NOT_WEIGHTED}" if note else NOT_WEIGHTED
             rows.append(Row("beside", axis, group, record.name, value, note=note).with_sizes(*sizes))
         return rows
-
-
-def _of_first(measured: GroupAgreement, at: int, shuffles: Shuffles, how: Running) -> Values:
-    """Return one statistic of the first of two groups under shuffles."""
-    return measured.null(shuffles, how)[:, :1, [at]]
 
 
 def gai_of(one: MeasuredGroups) -> tuple[Values, Values]:

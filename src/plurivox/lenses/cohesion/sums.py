@@ -20,11 +20,10 @@ from plurivox.engine.draws import Draws, add_up, group_counts, weighted_counts
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.infer.grouping import Grouping, raters_who_rated
-from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut, left_out
 from plurivox.statistics.checks import Level, tie_ranks
 from plurivox.statistics.mokken import heights
-from plurivox.statistics.records import MOMENTS, SLOTS, About, Statistic, finished, scales_of
+from plurivox.statistics.records import MOMENTS, SLOTS, About, Statistic, finished
 from plurivox.statistics.registry import STATISTICS, of_role
 
 MOST_RATERS, MOST_CELLS, MOST_POINTS = 300, 20_000_000, 200
@@ -317,14 +316,10 @@ class GroupAgreement:
         """The scale and its level."""
         return self.agreement.about
 
-    def observed(self) -> Sums:
-        """Return the sums of the raters as they are."""
-        return total(self.ratings.parts(), self.agreement)
-
     @cached_property
     def sums(self) -> Sums:
-        """The same, added up once."""
-        return self.observed()
+        """The sums of the raters as they are."""
+        return total(self.ratings.parts(), self.agreement)
 
     @cached_property
     def value(self) -> Values:
@@ -375,10 +370,6 @@ class GroupAgreement:
         by_item = None if resample == "raters" else self._known()
         given = (work, self.sums, finish, rated, work.grouping.n_groups, resample, how, by_item)
         return left_out(self.ratings.parts(), *given)
-
-    def jackknife(self, resample: str, how: Running) -> Interval:
-        """Return the intervals of all values, groups × (tested, then beside)."""
-        return self.left_out(resample, how).interval(*scales_of((*self.tested, *self.beside)))
 
     def _run(self, work: Agreement, draws: Draws, records: tuple[Statistic, ...], how: Running) -> Values:
         made = run(self.ratings.parts(), work, draws, AgreementValues(records, self.about), how)

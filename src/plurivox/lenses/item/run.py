@@ -30,8 +30,8 @@ from plurivox.infer.grouping import Grouping, exchangeable, named_axes, together
 from plurivox.infer.lens import keywords
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.result import Table
+from plurivox.lenses.item import ItemViewSettings
 from plurivox.lenses.item.result import ItemRow, ItemView
-from plurivox.lenses.item.settings import ItemViewSettings
 from plurivox.lenses.items.dividing import family
 
 CLOSE = 3

@@ -111,16 +111,6 @@ class Null(NamedTuple):
     sums: list[Floats]
     """For each side, draws × groups × sums by which its differences are shrunken."""
 
-    def joined(self, more: Null) -> Null:
-        """Return these shuffles and further ones."""
-        if not len(self.largest):
-            return more
-        return Null(
-            np.concatenate([self.largest, more.largest]),
-            [one + other for one, other in zip(self.ranks, more.ranks, strict=True)],
-            [np.concatenate(both) for both in zip(self.sums, more.sums, strict=True)],
-        )
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DividingCandidates:
@@ -139,7 +129,14 @@ class DividingCandidates:
 
     def further(self, ratings: Ratings, draws: Draws, how: Running) -> DividingCandidates:
         """Return the same with more shuffles."""
-        return replace(self, null=self.null.joined(_shuffled(ratings, self.sides, draws, how)))
+        null, more = self.null, _shuffled(ratings, self.sides, draws, how)
+        if len(null.largest):
+            more = Null(
+                np.concatenate([null.largest, more.largest]),
+                [one + other for one, other in zip(null.ranks, more.ranks, strict=True)],
+                [np.concatenate(both) for both in zip(null.sums, more.sums, strict=True)],
+            )
+        return replace(self, null=more)
 
     def p_adjusted(self, z: Floats, p: Floats) -> Floats:
         """Return (#{largest |z*| ≥ |z|} + 1)/(N + 1), not less than p alone; NaN where z is, and without shuffles."""

@@ -18,9 +18,9 @@ from plurivox.infer.claims import tells_unweighted, weights_in
 from plurivox.infer.families import SIGNIFICANT, DrawPlan, most_shuffles
 from plurivox.infer.grouping import named_axes
 from plurivox.infer.lens import keywords
+from plurivox.lenses.items import ItemsSettings
 from plurivox.lenses.items.dividing import NOTHING, TOLERANCE, DividingCandidates, family, prior_of, shrunken
 from plurivox.lenses.items.result import Items
-from plurivox.lenses.items.settings import ItemsSettings
 from plurivox.lenses.soft.matching import Prior, prior_words, resolve_prior
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed
 from plurivox.statistics.soft import posterior_mean

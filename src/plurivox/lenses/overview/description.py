@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from plurivox.base.cards import CardCell, CardGrid, card
 from plurivox.base.errors import few
+from plurivox.base.settings import Axes, Frozen, Settings, shared
 from plurivox.base.wording import counted, withheld_note
 from plurivox.domain.attributes import as_categories, category_order, several_values
 from plurivox.domain.axis import CROSS, Axis, By, names_raters, rater_name
@@ -26,13 +27,37 @@ from plurivox.infer.exports import sentences
 from plurivox.infer.grouping import Compared, compared
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import Statement, told
-from plurivox.lenses.overview.settings import DescriptionSettings
 
 MAX_GROUPS_TO_CROSS, MAX_CROSSED = 50, 6  # more attributes are crossed only if asked for
 N_BINS = 12
 _CODES = 5  # up to this many numbers may be codes for words
 _APART = 4  # a number this many steps from all others may be a code
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OverviewSettings(Settings):
+    """Settings for the overview."""
+
+    by: Axes = shared.by(())
+    several: Frozen = shared.several()
+    min_group_size: int = shared.min_group_size()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DescriptionSettings(Settings):
+    """Settings for the description."""
+
+    by: Axes | None = shared.by(
+        None,
+        accepts="By | Sequence[By] | None",
+        doc="The rater attributes and crossings to show; by default every attribute and every crossing of two.",
+    )
+    several: Frozen = shared.several(
+        doc='Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. A rater '
+        "then belongs to the group of each value, and the attribute is not crossed with others."
+    )
+    min_group_size: int = shared.min_group_size()
 
 
 @dataclass(frozen=True, slots=True)

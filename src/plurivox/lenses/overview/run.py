@@ -19,8 +19,13 @@ from plurivox.infer.grouping import compared
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import Statement
 from plurivox.infer.view import Column, View, columns
-from plurivox.lenses.overview.description import Description, describe, description_html
-from plurivox.lenses.overview.settings import DescriptionSettings, OverviewSettings
+from plurivox.lenses.overview.description import (
+    Description,
+    DescriptionSettings,
+    OverviewSettings,
+    describe,
+    description_html,
+)
 
 CELLS = 48
 """The most rows and columns in the picture of the design."""

@@ -1,7 +1,64 @@
 """Psychometrics: whether raters, or groups, measure the same severity, and how sharply each of them does."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from plurivox.base.errors import InputError
+from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 from plurivox.infer.lens import Lens
-from plurivox.lenses.psychometrics.settings import PsychometricsSettings, PsychometricsShown
+from plurivox.lenses.responsiveness import ALWAYS
+
+MANY = 200
+"""With more raters or groups, a lens leaves the scale out unless the setting is "always"; pairs are not kept."""
+LEFT_OUT = f"left out above {MANY} or with very many items, unless psychometrics is {ALWAYS!r}"
+LOWER_BOUND = 0.3
+"""The lowest H_j at which Mokken let a rater belong to a scale."""
+
+
+def _from_0_to_1(value: float) -> None:
+    if not 0 <= value < 1:
+        raise ValueError("Give a number from 0 to below 1, such as 0.3.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PsychometricsSettings(Settings):
+    """Settings for psychometrics."""
+
+    by: Axes = shared.by(
+        "rater",
+        doc='``"rater"`` for each rater individually, or rater attributes and crossings of them, whose groups are then '
+        "the raters of the scale.",
+    )
+    items_by: str | None = shared.items_by()
+    group_score: str = shared.group_score()
+    ties: str = shared.ties(
+        "lowest",
+        choices=tuple(one for one in shared.TIES if one != "share"),
+        help="Which of tied points is a group's score: lowest or random.",
+        doc='Which of tied points is the group\'s score: the ``"lowest"``, or one at ``"random"`` by seed.',
+    )
+    lower_bound: float = setting(
+        LOWER_BOUND, "The H_j that raters must reach to join a Mokken scale.", metavar="H", check=_from_0_to_1,
+        doc="The H_j that raters must reach to be put into one scale by Mokken's selection procedure.",
+    )  # fmt: skip
+    several: Frozen = shared.several()
+    min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()
+    seed: int = shared.seed(doc="Seed for breaking ties at random.")
+
+    def check(self) -> None:
+        """Raise if no axis is named."""
+        if not self.by:
+            raise InputError("by names no axis", hint="Give 'rater', or rater attributes.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PsychometricsShown(Settings):
+    """What the terminal shows of a result."""
+
+    top: int = setting(5, "How many of the most and least severe items to show.", least=0)
+
 
 LENS = Lens(
     name="psychometrics",

@@ -28,7 +28,7 @@ from plurivox.infer.view import (
     view_of,
     written,
 )
-from plurivox.lenses.psychometrics.settings import LEFT_OUT, MANY
+from plurivox.lenses.psychometrics import LEFT_OUT, MANY
 from plurivox.statistics.graded import DOUBTFUL, point_probabilities
 from plurivox.statistics.mokken import STRENGTHS
 from plurivox.statistics.registry import LABELS, names_of

@@ -33,8 +33,8 @@ from plurivox.infer.grouping import Compared
 from plurivox.infer.intervals import NORMAL_95
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import Row, Table
+from plurivox.lenses.psychometrics import LEFT_OUT, MANY, PsychometricsSettings
 from plurivox.lenses.psychometrics.result import Psychometrics
-from plurivox.lenses.psychometrics.settings import LEFT_OUT, MANY, PsychometricsSettings
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses, VoteTables, scores_of
 from plurivox.statistics.graded import GradedResponse, graded_of

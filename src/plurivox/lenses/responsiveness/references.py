@@ -126,7 +126,15 @@ def resolve(
     if reference == CROWD:
         name = "the rest of the crowd"
         return Reference(CROWD, name, ratings.offsets, raters, scores, boundaries, n_raters, weights=weights)
-    condition = _condition(reference)
+    if isinstance(reference, str):
+        attribute, sign, value = reference.partition("=")
+        if not sign:
+            raise InputError(
+                f"reference is {reference!r}",
+                hint='Give "crowd", other ratings, or a group of raters such as {"gender": "Woman"}.',
+            )
+        reference = {attribute.strip(): value.strip()}
+    condition = dict(reference)
     name, members = condition_name(condition), chosen_rows(ratings.raters, condition, "rater")
     n_members = int(np.count_nonzero(members))
     withheld = n_members < min_group_size
@@ -148,18 +156,6 @@ def resolve(
 def condition_name(condition: Mapping[str, Any]) -> str:
     """Return what raters that share values are called together."""
     return " and ".join(f"{attribute} = {value}" for attribute, value in condition.items())
-
-
-def _condition(reference: str | Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(reference, str):
-        return dict(reference)
-    attribute, sign, value = reference.partition("=")
-    if not sign:
-        raise InputError(
-            f"reference is {reference!r}",
-            hint='Give "crowd", other ratings, or a group of raters such as {"gender": "Woman"}.',
-        )
-    return {attribute.strip(): value.strip()}
 
 
 def by_others(

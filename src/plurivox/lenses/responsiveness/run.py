@@ -21,17 +21,17 @@ from plurivox.engine.run import Values
 from plurivox.infer.call import AxisMeasured, Call, Comparison, MeasuredGroups
 from plurivox.infer.families import corrected
 from plurivox.infer.grouping import Grouping, raters_who_rated
-from plurivox.infer.inference import Shuffled, Sizes, TwoGroups, with_tests
+from plurivox.infer.inference import Shuffled, Sizes, with_tests
 from plurivox.infer.intervals import Interval, Spread, with_interval
 from plurivox.infer.lens import keywords
 from plurivox.infer.permutation import among_peers, compare, upper_p
 from plurivox.infer.result import AxisDraws, Row
+from plurivox.lenses.psychometrics import LOWER_BOUND, MANY
 from plurivox.lenses.psychometrics.run import RaterScale, fitted, rater_scales
-from plurivox.lenses.psychometrics.settings import LOWER_BOUND, MANY
+from plurivox.lenses.responsiveness import ALWAYS, ResponsivenessSettings
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference, ReferenceLike, condition_name, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness, ScoreTables
-from plurivox.lenses.responsiveness.settings import ALWAYS, ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.statistics import undefined
 from plurivox.statistics.registry import with_trait
@@ -41,14 +41,6 @@ COLUMNS = tuple(enumerate(MEASURES))
 """All statistics, and the position of each among the values."""
 MIN_SUPPORT = 5
 """A score given to fewer items than this is noted for statistics that weigh every score equally."""
-
-
-class Contrast(NamedTuple):
-    """The difference of two groups, ready to be tested."""
-
-    pair: TwoGroups
-    two: MeasuredGroups
-    tested: Shuffled
 
 
 class ScoredAxis(NamedTuple):
@@ -66,11 +58,7 @@ class Responding(Comparison):
 
     settings: ResponsivenessSettings
     reference: Reference
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The statistics that are tested."""
-        return MEASURES
+    names = MEASURES
 
     @property
     def both_ways(self) -> bool:
@@ -109,35 +97,24 @@ class Responding(Comparison):
         ]  # fmt: skip
         if len(each) == 1:
             return each[0]
-        n_points, n_draws = len(self.ratings.scale), max([len(one.draws.null) for one in each], default=0)
-
-        def together(arrays: list[NDArray[Any]], *like: int, axis: int = 0) -> NDArray[Any]:
-            return np.concatenate([np.zeros(like), *arrays], axis=axis)
-
-        groups = tuple(group for one in each for group in one.draws.groups)
-        null = together([one.draws.null for one in each], n_draws, 0, len(MEASURES), axis=1)
-        kept = together([one.draws.bootstrap for one in each], self.settings.bootstrap, 0, len(MEASURES), axis=1)
-        scored = ScoreTables(
-            name, tuple(group for one in each for group in one.scored.groups),
-            together([one.scored.tables for one in each], 0, n_points, self.reference.n_points),
-            together([one.scored.votes for one in each], 0, n_points),
-            together([one.scored.usage for one in each], 0, n_points), self.subset,
-        )  # fmt: skip
-        draws = AxisDraws(name, groups, MEASURES, null, MEASURES, kept, self.subset)
+        draws = self.draws_of(name, prepared, [one.spread for one in each], MEASURES)
+        n_points = len(self.ratings.scale)
+        like = {"tables": (0, n_points, self.reference.n_points), "votes": (0, n_points), "usage": (0, n_points)}
+        stacked = {
+            part: np.concatenate([np.zeros(shape), *(getattr(one.scored, part) for one in each)])
+            for part, shape in like.items()
+        }
+        scored = ScoreTables(name, draws.groups, **stacked, subset=self.subset)
         return ScoredAxis([row for one in each for row in one.rows], draws, scored)
 
-    def two(self, axis: Axis, names: tuple[str, str]) -> Contrast:
-        """Prepare the difference of two groups."""
-        pair, two = self.difference(axis, names)
-        return Contrast(pair, two, two.tested)
-
-    def compared(self, contrast: Contrast, found: ScoredAxis, kind: str) -> list[Row]:
+    def compared(self, two: MeasuredGroups, found: ScoredAxis, kind: str) -> list[Row]:
         """Return the rows of a difference that was tested."""
-        pair, support = contrast.pair, contrast.two.measured.votes()
+        pair, support = two.pair, two.measured.votes()
+        assert pair is not None
         both, (a, b) = [pair.a, pair.b], (found.draws.groups.index(group) for group in pair.names)
         sizes = (int(pair.axis.sizes[both].sum()), int(support.n_items[both].min()), int(support.n_ratings[both].sum()))
-        interval = found.spread.made(lambda values: values[:, [a]] - values[:, [b]]).difference(len(MEASURES))
-        return self.inference.contrast(pair, COLUMNS, sizes, interval, contrast.tested, kind, contrast.two.unweighted)
+        spread = found.spread.made(lambda values: values[:, [a]] - values[:, [b]])
+        return self.of_two(two, COLUMNS, sizes, spread, kind)
 
     def family(self, axis: Axis, condition: Mapping[str, Any], found: ScoredAxis) -> list[Row]:
         """Return how the groups that share a value compare with all others: mean difference, all lowest, all highest.
@@ -182,7 +159,7 @@ class Responding(Comparison):
         if len(self.reference.weights):
             alike = RaterResponses.of(self.ratings, self.reference.counting_alike(), capped=self._capped)
             plain = alike.observed()[1]
-        usage = _usage(self.ratings, axis)
+        usage = self.ratings.profiles(axis.codes, len(axis))  # groups × points
         order = np.argsort(axis.codes, kind="stable")  # raters in the order of their names
         order = order[~axis.withheld[axis.codes[order]]]
         support = responses.votes().of(order)
@@ -215,7 +192,7 @@ class Responding(Comparison):
         tables, values = (array[shown] for array in responses.observed())
         scored = self._scored(
             kind, axis.name, tuple(axis.groups[g] for g in places), tables, values, axis.sizes[shown],
-            responses.votes().of(shown), _usage(self.ratings, axis)[shown], own.interval(MEASURED),
+            responses.votes().of(shown), self.ratings.profiles(axis.codes, len(axis))[shown], own.interval(MEASURED),
             own.kept(len(shown), len(MEASURES)), tested, None if unweighted is None else unweighted[shown], alone,
         )  # fmt: skip
         return scored._replace(spread=own)
@@ -282,11 +259,6 @@ def notes_of(
                 note[name] = "MPA and WRA add up to 0"  # where MPA is not capped
         notes.append(note)
     return notes
-
-
-def _usage(ratings: Ratings, axis: Axis) -> NDArray[np.int64]:
-    """Return how often each group gave each point, groups × points."""
-    return ratings.profiles(axis.codes, len(axis))
 
 
 def _gap(

@@ -22,11 +22,10 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.engine.run import Contribution, Sums, Values, run, total
 from plurivox.infer.grouping import Grouping, raters_who_rated
-from plurivox.infer.intervals import Interval
 from plurivox.infer.jackknife import LeftOut, kept, left_out
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.statistics.checks import tie_ranks
-from plurivox.statistics.responsiveness import MEASURED_ON, MEASURES
+from plurivox.statistics.responsiveness import MEASURES
 
 MAX_CELLS = 1 << 27
 """The most numbers in the tables of all groups at once: a gigabyte."""
@@ -352,10 +351,6 @@ class Responses:
         by_item = None if resample == "raters" else self._written()
         given = (scored, total(parts, scored), self.finish, scored.drawn, scored.grouping.n_groups)
         return left_out(parts, *given, resample, how, by_item)
-
-    def jackknife(self, resample: str, how: Running) -> Interval:
-        """Return the intervals of all values, groups × :data:`MEASURES`."""
-        return self.left_out(resample, how).interval(*MEASURED_ON)
 
     def _written(self) -> WrittenVotes:
         return WrittenVotes(self.entries(), self.scored.shape, self.scored.cost)

@@ -448,10 +448,7 @@ class Drifting:
             found[0, u] -= np.bincount(of_own, timed.times[own] * timed.scores[own], minlength=n_groups) + rest @ means
             found[1, u] -= np.bincount(of_own, timed.times[own] ** 2, minlength=n_groups)
         values = self._slopes(found[0], np.where(found[1] > STEADY * self._added(timed.squares), found[1], 0.0))
-        for g in np.flatnonzero(units.alone):
-            first, last = units.bounds[units.strata[g] : units.strata[g] + 2]
-            values[first:last, g] = np.nan
-        return tuple(np.split(values, units.bounds[1:-1])) if len(values) else ()
+        return units.by_stratum(values)
 
 
 def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: int = 5) -> list[Drifting]:

@@ -263,7 +263,10 @@ def at_hand(result: Variation) -> dict[str, Any]:
     Next to that, the row of all raters in :meth:`Variation.needed`, ``k`` raters, and the ``kind`` of reliability: the
     relative one if the same raters rate all items, otherwise the absolute one.
     """
-    first = [_of_all(frame) for frame in (result.needed(), result.reliability(), result.components())]
+    first: list[dict[str, Any]] = [  # of all raters and items
+        next(frame.filter(subset="all", axis="all").iter_rows(named=True), {})
+        for frame in (result.needed(), result.reliability(), result.components())
+    ]
     if not first[0]:
         return {}
     needed, one, sizes = first
@@ -274,11 +277,6 @@ def at_hand(result: Variation) -> dict[str, Any]:
         known = [one[name] for name in (kind, f"{kind}_low", f"{kind}_high")]
         worth = [math.nan if each is None else k * each / (1 + (k - 1) * each) for each in known]  # Spearman and Brown
     return {**needed, "kind": kind, "k": k, **dict(zip(("value", "low", "high"), worth, strict=True))}
-
-
-def _of_all(frame: pl.DataFrame) -> dict[str, Any]:
-    """Return the first row of all raters and items."""
-    return next(frame.filter(subset="all", axis="all").iter_rows(named=True), {})
 
 
 def _reliable(result: Variation) -> list[Statement]:

@@ -23,11 +23,11 @@ from plurivox.infer.intervals import Interval, Spread, with_interval
 from plurivox.infer.jackknife import LeftOut
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
+from plurivox.lenses.variation import VariationSettings
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
 from plurivox.lenses.variation.drift import MOST_RATERS, Drifting, drifts
 from plurivox.lenses.variation.repeats import repeated
 from plurivox.lenses.variation.result import Variation
-from plurivox.lenses.variation.settings import VariationSettings
 from plurivox.lenses.variation.sums import COMPARED, GroupLeniency
 from plurivox.lenses.variation.tables import SCHEMAS, ComponentTables
 from plurivox.statistics.registry import STATISTICS, of_role
@@ -40,16 +40,7 @@ class Leniency(Comparison):
     """How much higher the groups of a call rate than the others, on one set of items."""
 
     settings: VariationSettings
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The statistics that are tested."""
-        return COMPARED
-
-    @property
-    def mirrored(self) -> tuple[str, ...]:
-        """Those that say the same about both of two groups."""
-        return COMPARED
+    names = mirrored = COMPARED
 
     @property
     def both_ways(self) -> bool:
@@ -117,18 +108,11 @@ class Leniency(Comparison):
         )  # fmt: skip
 
     def found(self, axis: AxisMeasured) -> tuple[list[Row], AxisDraws, list[dict[str, Any]]]:
-        """Return the rows of the groups of an axis, their draws, and rows of the tables of components and reliability.
-
-        The draws of each value are sorted: anyone who knows which shuffle gave which leniency has one equation per
-        shuffle, and so every rater's mean.
-        """
-        n, name = len(COMPARED), axis.one.axis.name
+        """Return the rows of an axis, its draws, and rows of the tables of components and reliability."""
+        name, spreads = axis.one.axis.name, []
         rows: list[Row] = []
         tables = []
-        null = [np.zeros((max([len(one.tested.null) for one in axis.prepared], default=0), 0, n))]
-        drawn = [np.zeros((self.settings.bootstrap, 0, n))]
         for one in axis.prepared:
-            null.append(one.tested.null)
             spread = Spread()
             if one.places:  # nothing is shown of an axis whose groups are all withheld
                 left = self.left_out(one.measured.plain, name)
@@ -139,13 +123,8 @@ class Leniency(Comparison):
                     self.subset, name, list(zip(one.groups, one.places, strict=True)), shown, left,
                     self.settings.target, axis.one.overlapping,
                 ).rows())  # fmt: skip
-            if self.settings.bootstrap:
-                drawn.append(spread.kept(len(one.places), n))
-        draws = AxisDraws(
-            name, tuple(group for one in axis.prepared for group in one.groups), COMPARED,
-            np.sort(np.concatenate(null, axis=1), axis=0), COMPARED, np.sort(np.concatenate(drawn, axis=1), axis=0),
-            self.subset,
-        )  # fmt: skip
+            spreads.append(spread)
+        draws = self.draws_of(name, axis.prepared, spreads, COMPARED, ordered=True)
         return rows + self.compared(axis.contrasts, "contrast"), draws, tables
 
     def compared(self, pairs: Iterable[MeasuredGroups], kind: str) -> list[Row]:

@@ -12,8 +12,8 @@ from plurivox.actions.advise.run import advice_on
 from plurivox.base.wording import counted, in_words, listed, named
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.view import RANGE, Column, view_of
+from plurivox.lenses.psychometrics import MANY
 from plurivox.lenses.psychometrics.result import Psychometrics
-from plurivox.lenses.psychometrics.settings import MANY
 from plurivox.lenses.responsiveness.references import CROWD
 from plurivox.lenses.responsiveness.result import Responsiveness, verdicts
 from plurivox.plots.responsiveness import correlation_words

@@ -201,21 +201,14 @@ def adjusted(looked: Sequence[Looked]) -> list[Floats]:
 AREAS = (Mark("mpa", ()), Mark("wra", ()))
 
 
-class PeerMarks(NamedTuple):
-    """The marks of every rater, and MPA and WRA, compared with those of other raters of the same items.
+def of_raters(
+    ratings: Ratings, responses: RaterResponses, exchange: Exchange, min_support: float
+) -> tuple[Floats, Floats, Floats]:
+    """Compare every rater's marks, and MPA and WRA, with what raters of the same items do.
 
-    Raters × marks and two more: the values, what is usual, and p-values, two-sided for shares, one-sided (below) for
-    all else. They are corrected by Holm's method over those of the rater, separately for marks and the two areas, each
-    allowed half the errors.
-    """
-
-    values: Floats
-    usual: Floats
-    p: Floats
-
-
-def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, min_support: float) -> PeerMarks:
-    """Compare every rater's marks with what raters of the same items do.
+    Returns raters × marks and two more: the values, what is usual, and p-values, two-sided for shares, one-sided
+    (below) for all else. They are corrected by Holm's method over those of the rater, separately for marks and the two
+    areas, each allowed half the errors.
 
     Shares are compared as arcsines of their roots, whose error depends only on the number of ratings; where raters do
     not form blocks, minus the share that the others gave on the rater's items. MPA and WRA are compared as logits.
@@ -245,7 +238,7 @@ def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, m
             beside = against_peers(value, ratings, together)
             usual[:, at], p[:, at] = beside.expected, beside.below
     corrected = [np.concatenate([adjust(part, "holm") for part in (row[:-2], row[-2:])]) for row in p]
-    return PeerMarks(own, usual, np.minimum(1.0, 2 * np.array(corrected).reshape(p.shape)))
+    return own, usual, np.minimum(1.0, 2 * np.array(corrected).reshape(p.shape))
 
 
 def _use_of_others(ratings: Ratings) -> Floats:
