@@ -16,8 +16,7 @@ from plurivox.base.errors import InputError
 from plurivox.cli.app import program
 from plurivox.cli.data import PAPERS
 from plurivox.reproduce import printed
-from plurivox.reproduce.record import PublishedCell
-from plurivox.reproduce.tables import tables
+from plurivox.reproduce.record import PublishedCell, tables
 from test_lewidi import Items, rater_twin, soft_twin
 
 

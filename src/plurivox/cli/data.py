@@ -273,7 +273,7 @@ def reproduce(
     from plurivox.cli.console import console
     from plurivox.cli.tables import show_tables
     from plurivox.infer.exports import document_of
-    from plurivox.reproduce.tables import LEGEND, tables
+    from plurivox.reproduce.record import LEGEND, tables
 
     outputs = Outputs.of({**forms, "chart": chart})
     if paper not in PAPERS:

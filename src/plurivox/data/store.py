@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -213,8 +213,7 @@ def _recognised(path: Path) -> Dataset:
 def check_dataset(dataset: Dataset, path: Path) -> Check:
     """Compare a file or folder with one data set: names, columns, counts and checksums."""
     loader_of(dataset, path)  # or an error: there is nothing to compare it with
-    agrees: list[str] = []
-    differs: list[str] = []
+    said: list[tuple[bool, str]] = []  # whether something agrees, and what is said about it
     wrong: list[str] = []
     try:
         where = places(dataset, path)
@@ -222,65 +221,58 @@ def check_dataset(dataset: Dataset, path: Path) -> Check:
         return Check(str(path), dataset.name, False, False, (), (), (error.problem,))
     for table in dataset.tables:
         if table.name not in where:
-            differs.append(f"{table.name} is missing; the data set loads without it")
+            said.append((False, f"{table.name} is missing; the data set loads without it"))
             continue
         file, member = where[table.name]
         if member is None:
             same = file.name == table.name
-            (agrees if same else differs).append(f"it is called {file.name}{'' if same else f', not {table.name}'}")
+            said.append((same, f"it is called {file.name}{'' if same else f', not {table.name}'}"))
         try:
             found = content(table, (file, member))
         except InputError as error:
             wrong.append(str(error))
             continue
-        there = columns_of(found)
         if absent := lacking(table, found):
             wrong.append(f"{table.name}: there is no column {few(absent)}")
-        _columns(table, there, agrees, differs)
-        _told(table.name, "rows", len(found), table.rows, agrees, differs)
+        said += [*_columns(table, columns_of(found)), *_number(table.name, "rows", len(found), table.rows)]
         if member is None and table.sha256 is not None:
-            _sum(table.name, sha256_of(file), table.sha256, agrees, differs)
+            said.append(_sum(table.name, file, table.sha256))
     for one in dataset.downloads:
         for file in (path / one.name, path):
             if one.sha256 and file.is_file() and file.name == one.name and one.name not in where:
-                _sum(one.name, sha256_of(file), one.sha256, agrees, differs)
+                said.append(_sum(one.name, file, one.sha256))
     if not wrong:
-        _counts(dataset, path, agrees, differs, wrong)
-    return Check(str(path), dataset.name, not wrong, not wrong and not differs, *map(tuple, (agrees, differs, wrong)))
+        said += _counts(dataset, path, wrong)
+    agrees, differs = (tuple(text for same, text in said if same is wanted) for wanted in (True, False))
+    return Check(str(path), dataset.name, not wrong, not wrong and not differs, agrees, differs, tuple(wrong))
 
 
-def _columns(table: SourceTable, there: Sequence[str], agrees: list[str], differs: list[str]) -> None:
+def _columns(table: SourceTable, there: Sequence[str]) -> Iterator[tuple[bool, str]]:
     known = {*table.columns, *table.more}
     absent = [one for one in table.more if one not in there]
     if absent:
-        differs.append(f"{table.name}: columns of the original are missing: {few(absent)}")
+        yield False, f"{table.name}: columns of the original are missing: {few(absent)}"
     if table.more and (beyond := [one for one in there if one not in known]):
-        differs.append(f"{table.name}: columns that the original lacks: {few(beyond)}")
+        yield False, f"{table.name}: columns that the original lacks: {few(beyond)}"
     if known and not absent and known <= set(there):
-        agrees.append(f"{table.name}: {len(known)} columns as described")
+        yield True, f"{table.name}: {len(known)} columns as described"
 
 
-def _sum(name: str, found: str, known: str, agrees: list[str], differs: list[str]) -> None:
-    same = found == known
-    (agrees if same else differs).append(f"{name}: the SHA-256 is {'as known' if same else f'{found}, not {known}'}")
+def _sum(name: str, file: Path, known: str) -> tuple[bool, str]:
+    found = sha256_of(file)
+    return found == known, f"{name}: the SHA-256 is {'as known' if found == known else f'{found}, not {known}'}"
 
 
-def _told(name: str, what: str, found: int, known: int | None, agrees: list[str], differs: list[str]) -> None:
+def _number(name: str, what: str, found: int, known: int | None) -> Iterator[tuple[bool, str]]:
     if known is not None:
-        same = found == known
-        (agrees if same else differs).append(f"{name}: {found:,} {what}" + ("" if same else f", not {known:,}"))
+        yield found == known, f"{name}: {found:,} {what}" + ("" if found == known else f", not {known:,}")
 
 
-def _counts(dataset: Dataset, path: Path, agrees: list[str], differs: list[str], wrong: list[str]) -> None:
+def _counts(dataset: Dataset, path: Path, wrong: list[str]) -> Iterator[tuple[bool, str]]:
     try:
         ratings, _ = load_from(dataset, path)
     except InputError as error:
         wrong.append(error.problem)
         return
-    known = dataset.counts
-    for what, found, number in (
-        ("items", ratings.n_items, known.items),
-        ("raters", ratings.n_raters, known.raters),
-        ("ratings", len(ratings), known.ratings),
-    ):
-        _told(dataset.name, what, found, number, agrees, differs)
+    for what, n in (("items", ratings.n_items), ("raters", ratings.n_raters), ("ratings", len(ratings))):
+        yield from _number(dataset.name, what, n, getattr(dataset.counts, what))

@@ -171,15 +171,16 @@ class Jobs:
         reading = ReadingSettings.from_dict(study.reading)
         return Source(files, reading, self._store.inputs(study.id), self._store.made(study.id))
 
-    def made(self, study: str, key: str) -> Path | None:
-        """Return the folder of what was made under a key, None until it is complete."""
+    def made(self, study: str, key: str) -> tuple[Path | None, dict[str, Any]]:
+        """Return the folder of what was made under a key, and its record; None and nothing until it is complete."""
         folder = self._store.made(study) / key
-        return folder if (folder / DONE_FILE).is_file() else None
+        if not (folder / DONE_FILE).is_file():
+            return None, {}
+        return folder, json.loads((folder / DONE_FILE).read_text(encoding="utf-8"))
 
-    def told(self, folder: Path) -> dict[str, Any]:
-        """Return the record of something that was made."""
-        found: dict[str, Any] = json.loads((folder / DONE_FILE).read_text(encoding="utf-8"))
-        return found
+    def made_by(self, run: StoredRun | None) -> tuple[Path | None, dict[str, Any]]:
+        """Return the same for what a run makes; None and nothing without a run."""
+        return (None, {}) if run is None else self.made(run.study, run.key)
 
     def last(self, study: StudyRecord, kind: str, asked: Mapping[str, Any]) -> StoredRun | None:
         """Return the last run of a question, None if it was never asked."""
@@ -188,18 +189,18 @@ class Jobs:
 
     def ask(self, study: StudyRecord, kind: str, asked: Mapping[str, Any], *, again: bool = False) -> StoredRun:
         """Have something computed, unless it was or is; what failed or was cancelled, only if asked ``again``."""
+        source = self._source(study)
         key = self.key(study, kind, asked)
         before = self.last(study, kind, asked)
-        if (folder := self.made(study.id, key)) is not None:
-            touch(folder / DONE_FILE)
+        out = source.made / key
+        if (out / DONE_FILE).is_file():
+            touch(out / DONE_FILE)
             return before if before is not None and before.state == DONE else self._store.add_run(
                 study.id, kind, key, asked, DONE
             )  # fmt: skip
         if before is not None and (before.going or (before.state in (FAILED, CANCELLED, INTERRUPTED) and not again)):
             return before
         run = self._store.add_run(study.id, kind, key, asked)
-        source = self._source(study)
-        out = source.made / key
         line = {
             "id": run.id, "kind": kind, "asked": asked, "out": str(out.resolve()), "files": source.files,
             "reading": study.reading, "inputs": str(source.inputs.resolve()), "made": str(source.made.resolve()),

@@ -103,21 +103,17 @@ class StudyStore(Folders):
     def studies(self) -> list[StudyRecord]:
         """Return all studies, the one changed last first."""
         with self._guard:
-            rows = self._base.execute("select * from studies order by changed desc, id").fetchall()
-            return [self._record(row) for row in rows]
+            return [self._record(row) for row in self.rows("select * from studies order by changed desc, id")]
 
     def study(self, name: str) -> StudyRecord:
         """Return a study by its id, or raise if there is none."""
         with self._guard:
-            row = self._base.execute("select * from studies where id = ?", (name,)).fetchone()
-            if row is None:
-                raise SelectionError(
-                    "there is no such study", hint="It may have been deleted; go to the list of studies."
-                )
-            return self._record(row)
+            for row in self.rows("select * from studies where id = ?", name):
+                return self._record(row)
+        raise SelectionError("there is no such study", hint="It may have been deleted; go to the list of studies.")
 
     def _record(self, row: sqlite3.Row) -> StudyRecord:
-        rows = self._base.execute("select * from files where study = ?", (row["id"],)).fetchall()
+        rows = self.rows("select * from files where study = ?", row["id"])
         files = {one["role"]: StoredFile(*(one[name] for name in StoredFile.__slots__)) for one in rows}
         files = {place: files[place] for place in PLACES if place in files}
         known = {name: row[name] for name in ("id", "name", "created", "changed", "revision")}

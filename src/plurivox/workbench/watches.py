@@ -384,12 +384,11 @@ class Watcher:
         """Have a process read the files of a study, and return what it reports."""
         run = self._jobs.ask(study, "look", {}, again=True)
         run = await self._jobs.until_ended(run.id)
-        folder = self._jobs.made(study.id, run.key)
+        folder, told = self._jobs.made_by(run)
         if run.state in (CANCELLED, INTERRUPTED):
             raise MovingError
         if run.state != DONE or folder is None:
             return {"problem": run.problem or problem_in_words("it could not be read", "Save the file again.")}
-        told = self._jobs.told(folder)
         if not keep:  # one for every change of a file would pile up; what is shown of it is kept elsewhere
             self._store.drop_run(run.id)
             remove_folder(self._store.folder, folder)
