@@ -33,7 +33,7 @@ from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.run import soft_scores
 from plurivox.read.beside import attributes_in, read_table
 from plurivox.read.read import read_ratings
-from plurivox.reproduce.record import Paper, PublishedCell, published, shipped
+from plurivox.reproduce import Paper, PublishedCell, published, shipped
 from plurivox.statistics import soft
 from plurivox.statistics.registry import LABELS
 

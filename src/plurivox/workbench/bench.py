@@ -27,7 +27,7 @@ from plurivox.domain.raw import plain
 from plurivox.infer.lens import Lens
 from plurivox.read.packed.folder import is_packed, named, read_manifest
 from plurivox.read.packed.remote import is_address
-from plurivox.report.settings import ReportSettings
+from plurivox.report import ReportSettings
 from plurivox.workbench.forms import lens_command, python_lines, report_command
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import PANEL, digest_of_packed, templates
@@ -304,10 +304,10 @@ def state_of(file: StoredFile | None) -> dict[str, Any] | None:
     return found
 
 
-def packed_nearby(folder: str | os.PathLike[str] = ".") -> list[str]:
-    """Return the packed studies in a folder, to choose from."""
+def packed_nearby() -> list[str]:
+    """Return the packed studies in the working directory, to choose from."""
     try:
-        names = sorted(entry.path for entry in os.scandir(folder) if entry.is_dir() and is_packed(entry.path))
+        names = sorted(entry.path for entry in os.scandir() if entry.is_dir() and is_packed(entry.path))
     except OSError:
         return []
     return [os.path.abspath(name) for name in names[:MOST_OFFERED]]

@@ -62,18 +62,16 @@ class Progress:
         within = self.done / self.total if self.total else 0.0
         return round(100 * (self.step + min(within, 1.0)) / self.steps) if self.steps else round(100 * within)
 
-    def take(self, told: Mapping[str, Any]) -> str | None:
+    def take(self, told: Mapping[str, Any]) -> str:
         """Note what a worker reports; return the name of what changed."""
         if told["event"] == "progress":
             self.what, self.done, self.total = told["what"], told["done"], told["total"]
         elif told["event"] == "step":
             self.step, self.steps, self.name = told["step"], told["steps"], told["name"]
             self.what, self.done, self.total = "", 0, 0
-        elif told["event"] == "part":
+        else:
             self.parts.append({"id": told["id"], "title": told["title"]})
             return f"part-{told['id']}"
-        else:
-            return None
         return "progress"
 
 
@@ -334,7 +332,7 @@ class Jobs:
                 self._end(job, DONE if told["event"] == "done" else FAILED, told.get("problem"))
                 self._next()
             else:
-                self._tell(job, job.progress.take(told))
+                self._listeners.tell(job.run.id, job.progress.take(told))
         code = await worker.process.wait()
         if worker in self._workers:
             self._workers.remove(worker)
@@ -378,8 +376,4 @@ class Jobs:
             newest = [run.key for kind in ("look", "run") for run in self._store.runs(study, kind, 1)]
             with contextlib.suppress(FileError):  # a disk that is full; next time
                 prune(self._store, study, {job.run.key, *newest, *(one.run.key for one in self._going.values())})
-        self._tell(job, ENDED)
-
-    def _tell(self, job: _Job, name: str | None) -> None:
-        if name is not None:
-            self._listeners.tell(job.run.id, name)
+        self._listeners.tell(job.run.id, ENDED)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plurivox.base.errors import FileError, PlurivoxError, few
-from plurivox.report.settings import MOST_LOOKS, ReportSettings
+from plurivox.report import MOST_LOOKS, ReportSettings
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import (
     CANCELLED,

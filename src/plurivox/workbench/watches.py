@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from plurivox.base.errors import FileError, InputError, PlurivoxError
-from plurivox.report.settings import MOST_LOOKS
+from plurivox.report import MOST_LOOKS
 from plurivox.workbench.jobs import ENDED, Jobs, Listener, Listeners
 from plurivox.workbench.making import digest_of, problem_in_words, problem_of
 from plurivox.workbench.records import CANCELLED, DONE, INTERRUPTED, StoredFile, StudyRecord, remove_folder
