@@ -11,9 +11,9 @@ import pytest
 import plurivox as pv
 from plurivox import plots
 from plurivox.lenses.estimate.measuring import TOGETHER
-from plurivox.report import ReportSettings
 from plurivox.report.build import brief_of, make_report
 from plurivox.report.sections import estimate as section
+from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
 from support import only_sections, ran, refused, run_cli
 

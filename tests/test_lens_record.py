@@ -22,8 +22,8 @@ from plurivox.cli.lens import reader_of
 from plurivox.config import Config, load_config
 from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
-from plurivox.report import ReportSettings
 from plurivox.report.build import make_report
+from plurivox.report.settings import ReportSettings
 from plurivox.workbench.forms import Known, fields_of
 from plurivox.workbench.making import lens_named
 from support import Write, run_cli

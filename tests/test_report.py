@@ -18,9 +18,10 @@ from plurivox.engine.pool import Running
 from plurivox.infer.lens import Input, Lens
 from plurivox.infer.result import Statement
 from plurivox.plots import converting
-from plurivox.report import ReportSettings, build, sections
+from plurivox.report import build, sections
 from plurivox.report.answer import MOST_CLAIMS
 from plurivox.report.parts import Brief, Finding, Prose, Section, slug
+from plurivox.report.settings import ReportSettings
 from plurivox.simulation.simulate import DEMO
 from plurivox.study import Study
 from support import Markup, only_sections, six

@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.report import ReportSettings
 from plurivox.report.answer import answer_of
 from plurivox.report.parts import Brief, DataTable, Section
 from plurivox.report.render import page as page_of
+from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
 from support import Markup
 

@@ -15,7 +15,6 @@ import pytest
 
 import plurivox as pv
 from plurivox.infer.result import Statement
-from plurivox.report import ReportSettings
 from plurivox.report.answer import Answer, ScreenLine, answer_of
 from plurivox.report.parts import (
     CHECK,
@@ -32,6 +31,7 @@ from plurivox.report.parts import (
     Tile,
 )
 from plurivox.report.render import page
+from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
 
 pytest.importorskip("vl_convert")

@@ -23,7 +23,7 @@ from plurivox.infer.grouping import Grouping
 from plurivox.infer.inference import Inference, Shuffled
 from plurivox.infer.stopping import ALL_DRAWS, RISK, DrawPlan, Looks
 from plurivox.lenses.cohesion.settings import CohesionSettings
-from plurivox.report import ReportSettings
+from plurivox.report.settings import ReportSettings
 from support import run_cli
 
 NAN = math.nan

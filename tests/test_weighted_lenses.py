@@ -352,10 +352,10 @@ def test_what_is_shown_of_a_panel_with_few_raters_tells_little_of_them() -> None
 
 
 def test_the_report_begins_with_how_ratings_were_weighted() -> None:
-    from plurivox.report import ReportSettings
     from plurivox.report.build import brief_of
     from plurivox.report.parts import DataTable
     from plurivox.report.sections import has_section, methods, study
+    from plurivox.report.settings import ReportSettings
     from plurivox.study import Study
 
     brief = brief_of(Study(raked()), ReportSettings.from_dict({"by": "age"}))

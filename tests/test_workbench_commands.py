@@ -22,7 +22,7 @@ from plurivox.cli.lens import settings_given
 from plurivox.cli.options import CONTEXT
 from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
-from plurivox.report import ReportSettings
+from plurivox.report.settings import ReportSettings
 from plurivox.workbench.forms import Known, fields_of, lens_command, options_of, python_lines, read_form, report_command
 from plurivox.workbench.reading import ReadingSettings, asked_of, beside, read, source_of
 from support import run_cli

@@ -26,7 +26,7 @@ from plurivox.cli.options import CONTEXT, InputOptions, option, output_option, p
 from plurivox.cli.outputs import Json, Outputs, json_of
 from plurivox.cli.printing import put, say
 from plurivox.infer.lens import REFERENCE, Option
-from plurivox.report import ReportSettings
+from plurivox.report.settings import ReportSettings
 
 
 @reads_ratings

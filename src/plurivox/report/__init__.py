@@ -1,51 +1,13 @@
-"""One self-contained HTML file that shows what a rating study says, and its settings.
-
-Needs ``pip install 'plurivox[report]'``.
-"""
+"""One self-contained HTML file that shows what a rating study says. Needs ``pip install 'plurivox[report]'``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
 
 if TYPE_CHECKING:
     from plurivox.report.build import Report, make_report, write_report
 
 __all__ = ["Report", "make_report", "write_report"]
-
-
-TITLE = "What the ratings say"
-MOST_LOOKS = 16
-"""The most planned looks: more would leave so little of 5 % for each that shuffles could not reach it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReportSettings(Settings):
-    """The settings of a report; the analyses take theirs from it."""
-
-    by: Axes = shared.by(())
-    threshold: Any = shared.threshold()
-    items_by: str | None = shared.items_by()
-    prior: Any = shared.prior(shared.AUTO)
-    several: Frozen = shared.several()
-    level: Any = shared.level()
-    gai: tuple[str, ...] = shared.gai()
-    within: tuple[str, ...] | None = shared.within()
-    permutations: int = shared.permutations(1000)
-    max_permutations: int | None = shared.max_permutations()
-    n_lenses: int = shared.n_lenses(4)
-    interval: str | None = shared.interval()
-    resample: str = shared.resample()
-    bootstrap: int = shared.bootstrap(0, help="Bootstrap draws for intervals.")
-    seed: int = shared.seed()
-    min_group_size: int = shared.min_group_size()
-    looks: int = setting(
-        1, "Number of planned looks at a growing study: headlines are corrected for all of them.", metavar="N",
-        least=1, most=MOST_LOOKS,
-    )  # fmt: skip
-    title: str = setting(TITLE, "The heading of the report.", metavar="TEXT")
 
 
 def __getattr__(name: str) -> Any:

@@ -23,11 +23,11 @@ from plurivox.infer.families import SIGNIFICANT, undecided
 from plurivox.infer.result import Statement
 from plurivox.lenses import lenses
 from plurivox.plots.converting import ahead
-from plurivox.report import ReportSettings
 from plurivox.report.answer import Answer, answer_of
 from plurivox.report.parts import Brief, Finding, Section
 from plurivox.report.render import MARK, check_browser, page, write_pdf
 from plurivox.report.sections import has_section, home_of, methods, study
+from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
 
 NOTHING = (

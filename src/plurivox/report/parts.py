@@ -19,7 +19,7 @@ from plurivox.infer.result import Result, Statement
 from plurivox.infer.view import View
 from plurivox.lenses.items.result import Items
 from plurivox.plots.writing import Picture
-from plurivox.report import ReportSettings
+from plurivox.report.settings import ReportSettings
 from plurivox.statistics.registry import LABELS
 from plurivox.study import Study
 

@@ -19,7 +19,7 @@ from plurivox.base.errors import InputError, SelectionError
 from plurivox.base.settings import Settings
 from plurivox.base.settings.record import Spec, plain
 from plurivox.lenses import lenses
-from plurivox.report import ReportSettings
+from plurivox.report.settings import ReportSettings
 from plurivox.workbench.bench import Bench, open_packed
 from plurivox.workbench.making import lens_named, problem_in_words
 from plurivox.workbench.pages import bench_of, of_study, page, said_of

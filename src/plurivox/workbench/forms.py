@@ -15,7 +15,7 @@ from plurivox.base.settings.record import Spec, plain
 from plurivox.base.settings.shared import MIN_GROUP_SIZE
 from plurivox.infer.lens import Lens
 from plurivox.read.settings import ReadSettings
-from plurivox.report import ReportSettings
+from plurivox.report.settings import ReportSettings
 from plurivox.workbench.reading import (
     COLUMN,
     CROWD,

@@ -34,10 +34,10 @@ from plurivox.lenses import lenses
 from plurivox.read.packed.folder import manifest_in
 from plurivox.read.packed.stored import secret
 from plurivox.read.population import read_population
-from plurivox.report import ReportSettings
 from plurivox.report.build import Report, brief_of, report_of, sections
 from plurivox.report.parts import Brief, Figure, Section, Switch
 from plurivox.report.render import Explained, environment, with_unique_ids
+from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
 from plurivox.workbench.charts import LinkedPages, with_links
 from plurivox.workbench.forms import report_command

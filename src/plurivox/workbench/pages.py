@@ -15,7 +15,7 @@ from plurivox.base.errors import InputError, SelectionError
 from plurivox.base.settings import Settings
 from plurivox.lenses import lenses
 from plurivox.lenses.overview.description import MAX_GROUPS_TO_CROSS
-from plurivox.report import ReportSettings
+from plurivox.report.settings import ReportSettings
 from plurivox.workbench.bench import (
     MOST_FILES,
     Bench,

@@ -15,8 +15,8 @@ from starlette.responses import FileResponse, HTMLResponse, Response, StreamingR
 
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.lenses import lenses
-from plurivox.report import MOST_LOOKS
 from plurivox.report.sections import has_section
+from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.bench import Bench, environment
 from plurivox.workbench.charts import at_home
 from plurivox.workbench.forms import fields_of, read_form

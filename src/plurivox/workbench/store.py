@@ -16,6 +16,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple
 from typing import Any
 
 from plurivox.base.errors import FileError, InputError, SelectionError
@@ -225,8 +226,7 @@ class StudyStore(Folders):
 
     def put_in(self, base: sqlite3.Connection, study: str, file: StoredFile) -> None:
         """Note within a change that a file belongs to the study, replacing the previous one."""
-        row = (study, file.role, file.shown, file.stored, file.size, file.sha256)
-        base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", row)
+        base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", (study, *astuple(file)))
         self.change_in(base, study)
 
     def change_in(self, base: sqlite3.Connection, study: str) -> None:

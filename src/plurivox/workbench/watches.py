@@ -18,12 +18,12 @@ import time
 import traceback
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from plurivox.base.errors import FileError, InputError, PlurivoxError
-from plurivox.report import MOST_LOOKS
+from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.jobs import ENDED, Jobs, Listener, Listeners
 from plurivox.workbench.making import digest_of, problem_in_words, problem_of
 from plurivox.workbench.records import CANCELLED, DONE, INTERRUPTED, StoredFile, StudyRecord, remove_folder
@@ -148,8 +148,7 @@ class Watches:
                     continue
                 before = self._store.rows("select stored from arrived where study = ? and role = ?", study, role)
                 old += [row["stored"] for row in before]
-                row = (study, role, one.shown, one.stored, one.size, one.sha256)
-                base.execute("insert or replace into arrived values (?, ?, ?, ?, ?, ?)", row)
+                base.execute("insert or replace into arrived values (?, ?, ?, ?, ?, ?)", (study, *astuple(one)))
             if told is not None:
                 base.execute("insert into arrivals values (?, ?, ?)", (study, time.time(), json.dumps(told)))
                 base.execute(
