@@ -183,8 +183,9 @@ def central(
     return np.where(moved, inner, positions).astype(positions.dtype)
 
 
-_STYLES = (normal, downward_shift, proportional_shift, conservative, extreme, central)
-STYLES: dict[str, Style] = {style.__name__: style for style in _STYLES}
+STYLES: dict[str, Style] = {
+    style.__name__: style for style in (normal, downward_shift, proportional_shift, conservative, extreme, central)
+}
 
 
 def cut_points(n_points: int, *, reach: float = 1.5) -> Floats:

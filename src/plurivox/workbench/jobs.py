@@ -273,8 +273,8 @@ class Jobs:
             if own is None and len(self._workers) >= self._at_once:
                 if not free:
                     return
-                self._workers.remove(free[0])
-                self._later(self._ended(free[0]))
+                self._workers.remove(free[0])  # now: its place is given away below
+                self._later(self._stop(free[0]))
             self._waiting.popleft()
             self._store.end_run(job.run.id, RUNNING)
             if own is not None:
@@ -345,15 +345,12 @@ class Jobs:
     def _retire(self, worker: _Worker) -> None:
         if worker.job is None and worker in self._workers:
             self._workers.remove(worker)
-            self._later(self._ended(worker))
+            self._later(self._stop(worker))
 
     async def _stop(self, worker: _Worker) -> None:
+        """End a process and all that it started."""
         if worker in self._workers:
             self._workers.remove(worker)
-        await self._ended(worker)
-
-    async def _ended(self, worker: _Worker) -> None:
-        """End a process and all that it started."""
         if worker.idle is not None:
             worker.idle.cancel()
         if worker.process is None:

@@ -57,11 +57,11 @@ MOST_ROWS = 200
 MOST_ITEMS = 25
 LONGEST = 200
 OF_GROUPS: dict[str, Any] = {
-    "variation": variation, "cohesion": cohesion, "responsiveness": responsiveness, "alignment": alignment,
+    "variation": (variation, "Leniency: who rates higher"), "cohesion": (cohesion, "Who sees things alike"),
+    "responsiveness": (responsiveness, "Whose scores convey severity"),
+    "alignment": (alignment, "How far models are from it"),
 }  # fmt: skip
-"""Lenses that say something about each group, and the sections that run them."""
-HEADINGS = {"variation": "Leniency: who rates higher", "cohesion": "Who sees things alike",
-            "responsiveness": "Whose scores convey severity", "alignment": "How far models are from it"}  # fmt: skip
+"""Lenses that say something about each group, the sections that run them, and what these are called here."""
 
 
 def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _use(brief: Brief, axis: str) -> Iterator[Block]:
 
 def _results(brief: Brief) -> Iterator[tuple[str, Any]]:
     """Yield the results of a report's lenses about groups."""
-    for name, home in OF_GROUPS.items():
+    for name, (home, _) in OF_GROUPS.items():
         if name != "alignment" or "answers" in brief.study.inputs:
             yield name, home.found_in(brief)
 
@@ -191,7 +191,7 @@ def _values_of(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
         shown = tested_values(frame).drop("axis", strict=False)
         if shown.height:
             shown = _beside(shown, "group", names) if len(names) > 1 else shown.drop("group")
-            yield table(slug("group", name), HEADINGS[name], shown, MOST_ROWS, search=shown.height > 12)
+            yield table(slug("group", name), OF_GROUPS[name][1], shown, MOST_ROWS, search=shown.height > 12)
 
 
 def _beside(frame: pl.DataFrame, column: str, names: Sequence[str]) -> pl.DataFrame:
