@@ -275,8 +275,7 @@ def report_command(reading: ReadingSettings, asked: ReportSettings, files: Mappi
     for role in _PLACED:
         for file in of_role(role, files):
             line += [f"--{role}", file]
-    leave = ("n_lenses",)
-    return shlex.join([*line, *options_of(asked, leave), "-o", "report.html"])
+    return shlex.join([*line, *options_of(asked, ("n_lenses",)), "-o", "report.html"])
 
 
 def lens_command(

@@ -324,8 +324,7 @@ def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, 
     """Write the report and the summary, as HTML, and as PDF if there is a browser to print it."""
     from plurivox.report.render import browser
 
-    brief = replace(desk.brief(asked["asked"]), notes=asked["notes"])
-    made = report_of(brief)
+    made = report_of(replace(desk.brief(asked["asked"]), notes=asked["notes"]))
     write = {"report.html": False, "summary.html": True}
     write |= {"report.pdf": False, "summary.pdf": True} if browser() else {}
     for at, (name, summary) in enumerate(write.items()):

@@ -147,8 +147,7 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
             shown = _beside(tested_values(frame).drop("p corrected", strict=False), "model", names)
             blocks.append(table(slug("models", role), title, shown, MOST_ROWS, search=True))
             findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
-    section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
-    return _written(desk, brief, section, out)
+    return _written(desk, brief, Section("models", f"{names[0]} and {names[1]}", "", blocks, findings), out)
 
 
 def _written(desk: Desk, brief: Brief, section: Section, out: Path) -> dict[str, Any]:
@@ -267,8 +266,7 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     ))  # fmt: skip
     blocks += [*tables[known:], *(Prose(text) for text in (document.legend, *document.notes) if text)]
     said = [Prose(text) for text in document.sentences]
-    section = Section("item", f"Item {asked['item']}", "", [*said, *blocks])
-    return _written(desk, brief, section, out)
+    return _written(desk, brief, Section("item", f"Item {asked['item']}", "", [*said, *blocks]), out)
 
 
 def items(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
@@ -385,10 +383,8 @@ def _why(role: str, name: str, said: str | None, platform: str | None) -> str:
         return "as you said"
     if platform is not None:
         return f"so {platform} exports it"
-    known = ROLE_NAMES.get(role, ())
-    if plain(name) in known:
-        return "by its name"
-    return "by its content, as the other columns are assigned"
+    by_name = plain(name) in ROLE_NAMES.get(role, ())
+    return "by its name" if by_name else "by its content, as the other columns are assigned"
 
 
 def _numbers(values: pl.Series) -> bool:
