@@ -66,18 +66,16 @@ class Bench:
             return {"command": "", "python": ""}
         beside = [one for one in ((self.look(study) or {}).get("beside") or {}).values() if one]
         known = [[place for one in beside for place in one.get(name, ())] for name in ("before", "raked")]
+        settings: Settings
         if lens is None:
-            settings = asked_of(ReportSettings, asked, reading)
-            return {
-                "command": report_command(reading, settings, files),
-                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, ""), *known),
-            }
-        record = asked_of(lens.settings, asked, reading)
-        inputs = {one.name: (given or {}).get(one.name, "") for one in lens.inputs}
-        return {
-            "command": lens_command(lens, reading, record, files, inputs),
-            "python": python_lines(reading, record, files, lens.name, inputs, *known),
-        }
+            function, inputs = "write_report", dict.fromkeys(REPORT, "")
+            report = asked_of(ReportSettings, asked, reading)
+            settings, command = report, report_command(reading, report, files)
+        else:
+            function, inputs = lens.name, {one.name: (given or {}).get(one.name, "") for one in lens.inputs}
+            settings = asked_of(lens.settings, asked, reading)
+            command = lens_command(lens, reading, settings, files, inputs)
+        return {"command": command, "python": python_lines(reading, settings, files, function, inputs, *known)}
 
     def look(self, study: StudyRecord) -> dict[str, Any] | None:
         """Return what is known about a study's files, None until they have been examined."""

@@ -348,11 +348,8 @@ def fragment(section: Section, places: LinkedPages, looks: int = 1) -> str:
 
 def first_screen(made: Report, places: LinkedPages) -> str:
     """Return the first screen as a piece of a page, whose links lead to the parts in which the evidence is."""
-    text: str = (
-        templates()
-        .get_template("answer.html.j2")
-        .render(answer=made.answer, sections=made.sections, explained=Explained(linked=False))
-    )
+    known = {"answer": made.answer, "sections": made.sections, "explained": Explained(linked=False)}
+    text: str = templates().get_template("answer.html.j2").render(**known)
     text = text.replace("in the sections below", "in the other parts")
     home = {name: section.id for section in made.sections for name in _ids(section)}
 
