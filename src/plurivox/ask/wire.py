@@ -270,7 +270,7 @@ class Scrubber:
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
         """All ways in which the secrets can be written; slow to make, so made when needed."""
-        ways = []
+        ways: list[str] = []
         for secret in self._secrets:
             between = _BLANKS if len(secret) >= LONG else ""
             ways += [between.join(_ways(c) for c in form if not c.isspace()) for form in _written(secret)]
