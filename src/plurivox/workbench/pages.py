@@ -286,7 +286,7 @@ async def questions(request: Request, bench: Bench, study: StudyRecord) -> Respo
     record, reading = ReportSettings.from_dict(asked), ReadingSettings.from_dict(study.reading)
     known, chosen = known_of(look), reading.reference_column
     return study_page(
-        request, "ask.html.j2", study, "ask", fields=fields_of(record, known), single=lenses(),
+        request, "ask.html.j2", study, "ask", None, fields=fields_of(record, known), single=lenses(),
         reference=held_against(reading, study.files), column=chosen, in_column=IN_COLUMN,
         columns=list(dict.fromkeys([*known.items, *([] if chosen is None else [chosen])])),
         points=reading.reference_scale or "",
