@@ -39,8 +39,7 @@ from plurivox.cli.answers_check import draw
 from plurivox.plots.theme import saying
 from plurivox.plots.writing import write_chart
 from plurivox.report.build import MARKS, Report
-from plurivox.simulation.files import write_study
-from plurivox.simulation.simulate import simulate
+from plurivox.simulation.simulate import simulate, write_study
 from stored_answers import fill
 from support import ran, refused, run_cli
 
@@ -623,7 +622,8 @@ def test_every_output_goes_through_the_one_writer() -> None:
     """Nothing else opens a file to write, nor writes to a name that it was not given as a temporary one."""
     allowed = {
         "base/files.py", "base/folders.py", "engine/pool.py", "ask/database.py", "models/predictor.py",
-        "cli/running.py", "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "read/opening.py",
+        "cli/running.py", "actions/curate/files.py", "cli/answers_check.py", "read/opening.py",
+        "simulation/simulate.py",
         "read/excel.py",  # a ZIP in memory
         "report/render.py",  # in a temporary folder, for Chromium
         "domain/code.py",  # files without a name
@@ -651,21 +651,21 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "base/folders.py", "base/files.py",
         "report/build.py",  # digests of what was read before
         "ask/auditing.py", "ask/read_answers.py",  # only look; what they look at is then read by others
-        "ask/logs/lm_eval.py",  # the name of a model from beside what was read
+        "ask/logs.py",  # the name of a model from beside what was read
         "actions/curate/files.py",  # looks whether an output is its own
         "read/tables.py", "read/members.py",  # look again at what intake/opening opened
         "read/excel.py",  # opens what is in a file that is open
-        "simulation/files.py",  # opens to write
-        "reproduce/record.py", "data/sets.py", "workbench/forms.py",  # tables and texts that are shipped
+        "simulation/simulate.py",  # opens to write
+        "reproduce/__init__.py", "data/sets.py", "workbench/forms.py",  # tables and texts that are shipped
         "read/packed/folder.py", "read/packed/packing.py", "read/packed/making.py",  # what they wrote
         "read/packed/stored.py",  # a secret, which it wrote
         "engine/run.py",  # what they wrote, and write over
         "read/packed/manifest.py",  # opens addresses
         "data/download.py",  # opens addresses, and digests of what others open or it fetched itself
         "workbench/making.py", "workbench/jobs.py", "workbench/runs.py", "workbench/api.py",  # what it wrote
-        "workbench/bench.py", "workbench/server.py", "workbench/store.py", "workbench/base.py",
+        "workbench/bench.py",  # also only looks at packed studies; whoever computes reads them with the others
+        "workbench/server.py", "workbench/store.py", "workbench/base.py",
         "workbench/records.py", "workbench/salvaging.py",
-        "workbench/uploads.py",  # only looks; whoever computes reads it with the others
         "workbench/watches.py",  # copies what grows, before anybody reads it
         "cli/report.py",  # opens a browser
         "kernels/shipped.py", "kernels/shipping.py",  # parts of the package

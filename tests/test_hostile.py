@@ -196,7 +196,7 @@ def text(write: Write) -> None:
     [
         (models, "domain.predictions.MAX_CELLS", 1_000, "90 models × 90 items are far more than the 90 predictions"),
         (points, "lenses.responsiveness.sums.MAX_CELLS", 100, "1 table of 11 points × 11 of the reference would fill"),
-        (log, "ask.logs.inspect_log.MAX_ENTRY", 1 << 20, r"header.json: its 2,\d+ bytes unpack to 2 MiB"),
+        (log, "ask.logs.MAX_ENTRY", 1 << 20, r"header.json: its 2,\d+ bytes unpack to 2 MiB"),
         (text, "read.opening.MAX_WHOLE", 1 << 20, "bytes unpack to 2 MiB or more, too much to be a table of ratings"),
         (lambda _: pv.read_ratings("/dev/zero", format="csv"), "", 0, "longer than 16 MiB"),  # zeros without an end
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import plurivox as pv
-from plurivox.reproduce.record import published
+from plurivox.reproduce import published
 
 
 def test_dices_350(real_data: Path) -> None:

@@ -292,7 +292,7 @@ def test_the_command_line_and_the_config(tmp_path: Path) -> None:
 
 # Simulated -----------------------------------------------------------------------------------------------------------
 def test_simulated_repeats_change_no_first_rating(tmp_path: Path) -> None:
-    from plurivox.simulation.files import write_study
+    from plurivox.simulation.simulate import write_study
 
     sizes: dict[str, Any] = {"n_items": 30, "n_raters": 20, "styles": {"normal": 0.8, "extreme": 0.2}, "missing": 0.3}
     plain, again = pv.simulate(**sizes, seed=3), pv.simulate(**sizes, repeated=0.25, seed=3)

@@ -220,7 +220,7 @@ def test_the_command_reads_answers(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
     from plurivox.cli.app import program
-    from plurivox.simulation.files import write_study
+    from plurivox.simulation.simulate import write_study
 
     write_study(study(), tmp_path)
     out = tmp_path / "report.html"

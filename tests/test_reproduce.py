@@ -15,9 +15,7 @@ from plurivox import reproduce
 from plurivox.base.errors import InputError
 from plurivox.cli.app import program
 from plurivox.cli.data import PAPERS
-from plurivox.reproduce import printed
-from plurivox.reproduce.record import PublishedCell
-from plurivox.reproduce.tables import tables
+from plurivox.reproduce import PublishedCell, printed, tables
 from test_lewidi import Items, rater_twin, soft_twin
 
 

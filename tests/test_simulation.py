@@ -22,7 +22,6 @@ from polars.testing import assert_frame_equal
 from plurivox.base.errors import InputError, SelectionError
 from plurivox.domain.scale import Scale
 from plurivox.simulation import simulate as simulation
-from plurivox.simulation.files import write_study
 from plurivox.simulation.simulate import (
     DEMO,
     STYLES,
@@ -33,6 +32,7 @@ from plurivox.simulation.simulate import (
     cut_points,
     simulate,
     strictness,
+    write_study,
 )
 from plurivox.simulation.styles import (
     central,

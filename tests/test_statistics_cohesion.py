@@ -21,8 +21,8 @@ import reference
 from plurivox import statistics
 from plurivox.base.errors import InputError
 from plurivox.engine.draws import counts_of as group_counts
+from plurivox.reproduce import published as published_table
 from plurivox.reproduce.printed import RACES
-from plurivox.reproduce.record import published as published_table
 from plurivox.statistics import STATISTICS, Statistic, registry, undefined, undefined_reason
 from plurivox.statistics.checks import distances, tie_priorities, votes
 from plurivox.statistics.cohesion import parts as parts

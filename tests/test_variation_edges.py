@@ -326,7 +326,7 @@ def test_totals_are_refused(tmp_path: Path) -> None:
 # Results and the command line -----------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from plurivox.simulation.files import write_study
+    from plurivox.simulation.simulate import write_study
 
     folder = tmp_path_factory.mktemp("study")
     write_study(pv.simulate(n_items=40, n_raters=80, effects=[pv.Effect({"gender": "Man"}, bias=0.9)], seed=3), folder)

@@ -79,12 +79,12 @@ def test_a_run_tells_of_its_parts_and_is_made_once(tmp_path: Path) -> None:
                 heard += names
         assert store.run(run.id).state == DONE
         assert {"part-study", "part-variation", "part-cohesion", "part-items", "ended"} <= set(heard)
-        folder = jobs.made(study, run.key)
+        folder, told = jobs.made(study, run.key)
         assert folder is not None
-        assert jobs.told(folder)["groups"] == {"gender": ["man", "woman"]}
+        assert told["groups"] == {"gender": ["man", "woman"]}
         assert jobs.ask(record, "run", ASKED).id == run.id
         look = await jobs.until_ended(jobs.ask(record, "look", {}).id)
-        told = jobs.told(jobs.made(study, look.key) or Path())
+        _, told = jobs.made(study, look.key)
         assert (told["columns"]["item"], told["why"]["item"]) == ("item", "by its name")
         assert len(jobs._workers) == 1  # the same process, which knows the study
 
@@ -146,7 +146,7 @@ def test_an_error_of_the_data_names_the_file_of_its_owner(tmp_path: Path) -> Non
         with store.adding(study, "ratings", "my ratings.csv") as upload:
             upload.write(RATINGS.replace("i3,r2,", "i3,r2,9").encode())
         look = await jobs.until_ended(jobs.ask(store.study(study), "look", {}).id)
-        told = jobs.told(jobs.made(study, look.key) or Path())
+        _, told = jobs.made(study, look.key)
         assert told["problem"]["source"] == "my ratings.csv"
         assert told["problem"]["column"] == "score"
         assert told["problem"]["places"] == ["row 46"]  # header, then 3 items of 14, then the third of i3

@@ -14,8 +14,8 @@ import pytest
 
 import plurivox as pv
 from plurivox.base.errors import FileError
+from plurivox.workbench.bench import WHOLE, begin, link_of
 from plurivox.workbench.store import StudyStore
-from plurivox.workbench.uploads import WHOLE, begin, link_of
 from support import run_cli
 from workbench_support import OWN, RATINGS, send, settled, workbench
 

@@ -14,8 +14,8 @@ import pytest
 
 import plurivox as pv
 from plurivox.base.errors import InputError
+from plurivox.workbench.bench import begin, role_of
 from plurivox.workbench.store import StudyStore
-from plurivox.workbench.uploads import begin, role_of
 from support import run_cli
 from workbench_support import OWN, RATINGS, add_study, send, settled, workbench
 

@@ -13,8 +13,8 @@ import pytest
 
 from plurivox.base.errors import InputError
 from plurivox.workbench import watches
+from plurivox.workbench.bench import begin
 from plurivox.workbench.store import StudyStore
-from plurivox.workbench.uploads import begin
 from plurivox.workbench.watches import Watches
 from workbench_support import OWN, RATINGS, send, settled, workbench
 

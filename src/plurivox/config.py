@@ -194,9 +194,12 @@ def _column_lines(intake: Intake, encoding: str) -> list[str]:
         lines += [f"item = {_quoted(intake.columns['item'])}", f"layout = {_quoted(intake.layout)}"]
     if intake.point_columns:
         lines.append(f"point_columns = {_quoted(intake.point_columns)}")
+    said = [f"{name} = {_quoted(value)}" for name, value in intake.said.items()]  # how a file was recognised
+    if intake.layout == "survey" and "questions" not in intake.said:
+        said.append('# questions = "Q1:Q20"  # which columns are questions, if not those recognised')
     return [
         *lines,
-        *_of_export(intake),
+        *([f"format = {_quoted(intake.platform)}", *said] if intake.platform else []),
         *([f"encoding = {_quoted(encoding)}"] if encoding != "utf-8" else []),
         f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode, keep: which repeated rating counts",
     ]
@@ -207,6 +210,9 @@ def _scale_lines(scale: Scale, recoding: Recoding | None, *, inferred: bool) -> 
     if recoding is not None:
         scale = recoding.old.with_poles(recoding.old.poles or recoding.new.poles)
         recode = f"recode = {_quoted(recoding.rule)}"
+    ends = ['# low = "safe"  # what the two ends mean, for sentences', '# high = "unsafe"']
+    if scale.poles is not None:
+        ends = [f"low = {_quoted(scale.poles[0])}  # what the two ends mean", f"high = {_quoted(scale.poles[1])}"]
     return [
         "# The points from lowest to highest, including those nobody used.",
         *(["# These were inferred from the scores: check that no end point is missing."] if inferred else []),
@@ -214,7 +220,7 @@ def _scale_lines(scale: Scale, recoding: Recoding | None, *, inferred: bool) -> 
         f"# values = {json.dumps(list(scale.values))}  # numbers for the points, if steps are unequal",
         f"missing = {json.dumps(list(scale.missing), ensure_ascii=False)}"
         "  # answers that mean no rating, in addition to blank, NA, NaN and null",
-        *_ends(scale),
+        *ends,
         f"{recode}  # combines these points",
     ]
 
@@ -249,23 +255,6 @@ def _bins_text(bins: Sequence[float] | Mapping[str, Any]) -> str:
 def _key(name: str) -> str:
     """Return a key as TOML expects it, in quotation marks unless it is plain."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-
-
-def _of_export(intake: Intake) -> list[str]:
-    """Return the lines that say how a file was recognised, and what was given about it."""
-    if not intake.platform:
-        return []
-    said = [f"{name} = {_quoted(value)}" for name, value in intake.said.items()]
-    if intake.layout == "survey" and "questions" not in intake.said:
-        said.append('# questions = "Q1:Q20"  # which columns are questions, if not those recognised')
-    return [f"format = {_quoted(intake.platform)}", *said]
-
-
-def _ends(scale: Scale) -> list[str]:
-    """Return the lines that name the two ends of the scale, or that show how."""
-    if scale.poles is None:
-        return ['# low = "safe"  # what the two ends mean, for sentences', '# high = "unsafe"']
-    return [f"low = {_quoted(scale.poles[0])}  # what the two ends mean", f"high = {_quoted(scale.poles[1])}"]
 
 
 def _of_lenses(data: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:

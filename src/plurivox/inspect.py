@@ -212,15 +212,13 @@ class _People:
         rated = raters_who_rated(self.ratings, asked)
         for axis in withholding([axis.counting(rated) for axis in self.axes], rated):
             for group in np.flatnonzero(~axis.withheld):
-                votes = self._votes(axis.codes[self.ratings.codes_of_raters] == group)
-                found |= _distances(votes[rows], points, f"[{axis.name}={axis.groups[group]}]")
+                chosen = axis.codes[self.ratings.codes_of_raters] == group
+                items, scores = self.ratings.item_codes[chosen].astype(np.int64), self.ratings.scores[chosen]
+                votes = np.bincount(items * self.votes.shape[1] + scores, minlength=self.votes.size)
+                votes = votes.reshape(self.votes.shape)[rows]
+                found |= _distances(votes, points, f"[{axis.name}={axis.groups[group]}]")
             found[f"withheld[{axis.name}]"] = axis.n_withheld
         return found
-
-    def _votes(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return how often each item got each point in some of the ratings."""
-        items, scores = self.ratings.item_codes[chosen].astype(np.int64), self.ratings.scores[chosen]
-        return np.bincount(items * self.votes.shape[1] + scores, minlength=self.votes.size).reshape(self.votes.shape)
 
 
 def _distances(votes: NDArray[np.int64], points: list[int | None], of: str) -> dict[str, float]:

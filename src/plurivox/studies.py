@@ -78,8 +78,15 @@ class ResponsivenessStudy:
 
     def findings(self) -> list[str]:
         """Return what the patterns do to MPA, WRA and the metrics beside them, one sentence each."""
+
+        def change(statistic: str, pattern: str, top: int) -> str:
+            before, after = (self.value(one, statistic, top) for one in ("normal", pattern))
+            return f"{before:.2f} → {after:.2f}"
+
         return [
-            _sentence(self, pattern, top)
+            f"On 0 to {top}, {pattern.replace('_', ' ')}: MPA {change('mpa', pattern, top)}, "
+            f"WRA {change('wra', pattern, top)}; τ_b {change('kendall_tau_b', pattern, top)}, "
+            f"AUROC {change('auroc', pattern, top)}."
             for top in self.settings["tops"]
             for pattern in self.settings["patterns"]
             if pattern != "normal" and "normal" in self.settings["patterns"]
@@ -162,18 +169,6 @@ def responsiveness(
         "trained": trained, "rater_sd": rater_sd, "seed": seed,
     }  # fmt: skip
     return ResponsivenessStudy(pl.DataFrame(rows, schema=schema, orient="row"), settings)
-
-
-def _sentence(found: ResponsivenessStudy, pattern: str, top: int) -> str:
-    def change(statistic: str) -> str:
-        before, after = (found.value(one, statistic, top) for one in ("normal", pattern))
-        return f"{before:.2f} → {after:.2f}"
-
-    name = pattern.replace("_", " ")
-    return (
-        f"On 0 to {top}, {name}: MPA {change('mpa')}, WRA {change('wra')}; "
-        f"τ_b {change('kendall_tau_b')}, AUROC {change('auroc')}."
-    )
 
 
 # Soft scores ---------------------------------------------------------------------------------------------------------

@@ -171,17 +171,13 @@ def _paying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _length(value: Any) -> int:
     """Return how long something is; a whole number may be a width, and counts as that long."""
-    if isinstance(value, bool):
-        return 0
-    if isinstance(value, int):
-        return abs(value)
-    if isinstance(value, (str, bytes, range)):
-        return len(value)
+    if isinstance(value, dict):
+        value = list(value.values())
     if isinstance(value, (list, tuple)):
         return len(value) + sum(len(one) for one in value if isinstance(one, str))
-    if isinstance(value, dict):
-        return len(value) + sum(len(one) for one in value.values() if isinstance(one, str))
-    return 0
+    if isinstance(value, (str, bytes, range)):
+        return len(value)
+    return abs(value) if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _size_of_call(name: str, values: list[Any]) -> int:

@@ -137,17 +137,22 @@ class Store:
         if not os.path.exists(target):
             make_file(target, os.fspath(path), stated)
         store = cls._checked(target, os.fspath(path), "mode=rw")
-        try:
+        with store._closed_on_errors():
             with plain(store.path):
                 if damage := damage_in(store._connection):
                     raise damaged(store.path, damage)
             store._execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             store._agree(stated)
             store.beat()
-        except BaseException:
-            store._connection.close()
-            raise
         return store
+
+    @contextlib.contextmanager
+    def _closed_on_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._connection.close()
+            raise
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -164,11 +169,8 @@ class Store:
             if os.path.exists(f"{target}-wal"):
                 raise
             store = cls._checked(target, os.fspath(path), "mode=ro&immutable=1")
-        try:
+        with store._closed_on_errors():
             store._salvage()
-        except BaseException:
-            store._connection.close()
-            raise
         return store
 
     def _salvage(self) -> None:
@@ -194,7 +196,7 @@ class Store:
         """Connect, and check that it is a store of a known version."""
         with plain(path):
             store = cls(connect(target, mode), path)
-        try:
+        with store._closed_on_errors():
             if mode.startswith("mode=ro"):  # otherwise SQLite reads nothing from a truncated file
                 store._execute("PRAGMA writable_schema = ON")
             ((application,),) = store._execute("PRAGMA application_id")
@@ -210,9 +212,6 @@ class Store:
             if version > VERSION:
                 problem = f"a newer plurivox wrote it (version {version} of the file; this one knows {VERSION})"
                 raise FileError(problem, source=path, hint="Update plurivox, or choose another file with -o.")
-        except BaseException:
-            store._connection.close()
-            raise
         return store
 
     def _agree(self, stated: Mapping[str, str]) -> None:

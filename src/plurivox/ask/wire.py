@@ -270,8 +270,13 @@ class Scrubber:
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
         """All ways in which the secrets can be written; slow to make, so made when needed."""
-        ways = [_pattern(form, len(secret) >= LONG) for secret in self._secrets for form in _written(secret)]
-        return re.compile("|".join([*ways, *map(_hexadecimal, self._secrets)]))
+        ways: list[str] = []
+        for secret in self._secrets:
+            between = _BLANKS if len(secret) >= LONG else ""
+            ways += [between.join(_ways(c) for c in form if not c.isspace()) for form in _written(secret)]
+        for secret in self._secrets:  # hexadecimal digits in any case, with something between the bytes
+            ways.append(f"(?i:{_BETWEEN_BYTES.join(f'{byte:02x}' for byte in secret.encode())})")
+        return re.compile("|".join(ways))
 
     def __repr__(self) -> str:
         return f"<Scrubber of {len(self._secrets)} secrets>"
@@ -308,16 +313,6 @@ def _written(secret: str) -> list[str]:
         inner = whole[(0, 2, 3)[before] : len(whole) - ((len(data) + before) % 3 > 0)]
         forms += [inner, inner.translate(str.maketrans("+/", "-_"))]
     return [form for form in dict.fromkeys(forms) if len(form) >= SHORTEST_SECRET]
-
-
-def _pattern(form: str, blanks: bool) -> str:
-    between = _BLANKS if blanks else ""
-    return between.join(_ways(char) for char in form if not char.isspace())
-
-
-def _hexadecimal(secret: str) -> str:
-    """Return a pattern of hexadecimal digits in any case, with something between the bytes."""
-    return f"(?i:{_BETWEEN_BYTES.join(f'{byte:02x}' for byte in secret.encode())})"
 
 
 def _ways(char: str) -> str:

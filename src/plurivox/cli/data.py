@@ -67,7 +67,7 @@ def data(
     elif action == "get":
         _get(dataset(what), source, accept_licence, outputs)
     else:
-        from plurivox.data.store import check_path
+        from plurivox.data import check_path
 
         found = check_path(Path(what), None if name is None else dataset(name))
 
@@ -103,8 +103,8 @@ def _list(outputs: Outputs) -> None:
 
     from plurivox.cli.console import console
     from plurivox.cli.tables import print_table
+    from plurivox.data import is_held
     from plurivox.data.sets import catalogue
-    from plurivox.data.store import is_held
     from plurivox.infer.exports import Document
     from plurivox.infer.view import View
 
@@ -137,7 +137,7 @@ def _sizes(one: "Dataset") -> tuple[int | None, int | None, int | None]:
 
 def _record(one: "Dataset") -> dict[str, Any]:
     """Return a data set as it appears in JSON."""
-    from plurivox.data.store import folder_of, held
+    from plurivox.data import folder_of, held
 
     found = asdict(replace(one, load=None))
     del found["load"]
@@ -148,7 +148,7 @@ def _record(one: "Dataset") -> dict[str, Any]:
 
 
 def _tell(one: "Dataset") -> None:
-    from plurivox.data.store import folder_of, is_held
+    from plurivox.data import folder_of, is_held
 
     sizes = zip(_sizes(one), ("items", "raters", "ratings"), strict=True)
     counts = ", ".join(f"{count:,} {what}" for count, what in sizes if count)
@@ -174,7 +174,7 @@ def _tell(one: "Dataset") -> None:
 
 def _get(one: "Dataset", source: Path | None, accepted: bool, outputs: Outputs) -> None:
     from plurivox.cli.running import telling
-    from plurivox.data.store import get
+    from plurivox.data import put_into_cache
 
     say(f"{one.title}. Licence: {one.licence}", f"Cite: {one.citation}")
     if not accepted and not (_in_terminal() and _agreed()):
@@ -183,7 +183,7 @@ def _get(one: "Dataset", source: Path | None, accepted: bool, outputs: Outputs) 
         )
     try:
         with telling() as progress:
-            paths = get(one, source, progress)
+            paths = put_into_cache(one, source, progress)
     except KeyboardInterrupt:
         say("interrupted; what has arrived is kept, and the same command continues")
         raise typer.Exit(INTERRUPTED) from None
@@ -273,7 +273,7 @@ def reproduce(
     from plurivox.cli.console import console
     from plurivox.cli.tables import show_tables
     from plurivox.infer.exports import document_of
-    from plurivox.reproduce.tables import LEGEND, tables
+    from plurivox.reproduce import LEGEND, tables
 
     outputs = Outputs.of({**forms, "chart": chart})
     if paper not in PAPERS:

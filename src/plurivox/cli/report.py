@@ -225,9 +225,9 @@ def serve(
     from plurivox.base.errors import MissingExtraError
 
     try:
+        from plurivox.workbench.bench import begin
         from plurivox.workbench.server import Address, default_folder
         from plurivox.workbench.server import serve as serving
-        from plurivox.workbench.uploads import begin
     except ImportError as error:
         if error.name is not None and error.name.split(".")[0] == "plurivox":
             raise

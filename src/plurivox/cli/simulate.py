@@ -100,8 +100,7 @@ def simulate(
     if folder is None:
         raise typer.BadParameter("name the FOLDER for the files")
     from plurivox.base.folders import check_folder
-    from plurivox.simulation.files import NAMES, write_study
-    from plurivox.simulation.simulate import DEFAULT_MODELS, DEMO
+    from plurivox.simulation.simulate import DEFAULT_MODELS, DEMO, NAMES, write_study
     from plurivox.simulation.simulate import simulate as make
 
     if not force:
@@ -332,8 +331,7 @@ def demo(
     from plurivox.cli.tables import show_description
     from plurivox.lenses.overview.description import describe
     from plurivox.read.read import read_predictions, read_ratings
-    from plurivox.simulation.files import NAMES, write_study
-    from plurivox.simulation.simulate import DEMO, simulate
+    from plurivox.simulation.simulate import DEMO, NAMES, simulate, write_study
 
     if not force:
         check_folder(folder, (*NAMES, "report.html", "report.txt"))

@@ -8,7 +8,7 @@ from plurivox.plots.layout import pixels
 from plurivox.plots.pieces import Grid, legend, looks, tips
 from plurivox.plots.theme import COLOURS, SHAPES, narrow, themed
 from plurivox.plots.vega import Chart, field, layer, vconcat
-from plurivox.reproduce.record import Reproduction
+from plurivox.reproduce import Reproduction
 from plurivox.statistics.registry import LABELS
 from plurivox.studies import METRICS, ResponsivenessStudy, SoftStudy
 

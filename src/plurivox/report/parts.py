@@ -294,12 +294,12 @@ def shown(
 
 
 def table(
-    name: str, title: str, frame: pl.DataFrame, most: int, note: str = "", *, ending: str = "",
+    name: str, title: str, frame: pl.DataFrame, most: int, note: str = "", *,
     digits: Mapping[str, int] | None = None, search: bool = False,
 ) -> DataTable:  # fmt: skip
     """Return the first rows of a frame as a table; its note says if there are more."""
     cut = f"The first {most:,} of {frame.height:,} rows." if frame.height > most else ""
-    said = " ".join(filter(None, (note, cut, ending)))
+    said = " ".join(filter(None, (note, cut)))
     return DataTable(name, title, frame.head(most), digits or {}, said, search)
 
 

@@ -46,18 +46,14 @@ def page(brief: Brief, answer: Answer, sections: Sequence[Section]) -> str:
     sections = with_unique_ids(sections)
     script = asset("report.js")
     remarks = list(dict.fromkeys([*brief.remarks, *(text for one in sections for text in one.remarks)]))
+    noted = {"answer", *(section.id for section in sections)}  # where the page shows notes
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text: str = known.get_template("report.html.j2").render(
         title=brief.asked.title, answer=answer, sections=sections, style=asset("report.css"), script=script,
         script_digest=digest, version=__version__, remarks=remarks, explained=Explained(linked=bool(sections)),
-        notes=brief.notes, others={name: text for name, text in brief.notes.items() if name not in known_to(sections)},
+        notes=brief.notes, others={name: text for name, text in brief.notes.items() if name not in noted},
     )  # fmt: skip
     return harmless(text)
-
-
-def known_to(sections: Sequence[Section]) -> set[str]:
-    """Return the places where a page shows notes."""
-    return {"answer", *(section.id for section in sections)}
 
 
 def with_unique_ids(sections: Sequence[Section]) -> list[Section]:

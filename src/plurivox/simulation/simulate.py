@@ -14,10 +14,14 @@ the probability of each score.
 
 from __future__ import annotations
 
+import functools
+import json
 import math
+import os
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,10 +30,14 @@ import polars as pl
 
 from plurivox.base.arguments import checked
 from plurivox.base.cards import card, heading_of, plain_grid
+from plurivox.base.csv_files import guarded
+from plurivox.base.folders import write_folder
+from plurivox.config import FILE_NAME, config_text
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import label_column
 from plurivox.domain.scale import Scale
 from plurivox.domain.scale_files import GivenScale, as_scale
+from plurivox.read.settings import ReadSettings
 from plurivox.simulation.styles import (
     STYLES,
     Effect,
@@ -41,6 +49,7 @@ from plurivox.simulation.styles import (
     check_predictors,
     check_trained,
     cut_points,
+    plain,
     point_probabilities,
     refusal_probabilities,
     strictness,
@@ -254,7 +263,7 @@ def simulate(
     """
     scale = as_scale(scale)
     scale = scale if scale.poles else scale.with_poles(POLES)  # what was simulated is how unsafe items are
-    settings: dict[str, Any] = _plain(locals())  # first, so that no argument can be forgotten
+    settings: dict[str, Any] = plain(locals())  # first, so that no argument can be forgotten
     if n_rated is None:
         del settings["n_rated"]  # studies without it keep the settings they had before it existed
     check_numbers(settings)
@@ -279,7 +288,10 @@ def simulate(
     world = _World(severity, changes, cuts, label_column(scale), _ids("item", n_items), seed)
 
     rater, item = _design(n_items, n_raters, missing, ratings_per_item, _rng(seed, "design"))
-    perceived = _perceived(world, rater, item, bias, members)
+    perceived = severity[item] + bias[rater]
+    for change, belongs in zip(changes, members, strict=True):
+        cells = np.flatnonzero(belongs[rater])
+        perceived[cells] += change[item[cells]]
     seen = perceived.copy() if repeated else perceived
     if noise_sd > 0:
         perceived += _rng(seed, "noise").normal(0.0, noise_sd, len(perceived))
@@ -298,11 +310,15 @@ def simulate(
     rater_ids = _ids("rater", n_raters)
     everywhere = np.array([effect.bias if effect.violation is None else 0.0 for effect in effects])
     truth_raters = {"rater": rater_ids, "bias": bias, "style": habits, "group_bias": everywhere @ members}
+    words = _rng(seed, "text")
+    picks = zip(*(words.choice(parts, n_items).tolist() for parts in _TEXT), strict=True)
+    texts = [f"Someone {' '.join(pick)}." for pick in picks]
+    items = pl.DataFrame({"item": world.item_ids, "text": texts, "violation": topics})
     spread = math.hypot(rater_sd, noise_sd)
     percentiles = strictness(trained, _rng(seed, "trained"), trained_mean, trained_sd, trained_range)
     return Simulation(
         ratings_frame=_long(world.item_ids, item, rater_ids, rater, world.labels.gather(positions), times),
-        raters=_rater_table(rater_ids, people, missing_attributes, seed), items=_item_table(world, topics),
+        raters=_rater_table(rater_ids, people, missing_attributes, seed), items=items,
         trained_frame=_trained_frame(world, percentiles) if trained else None,
         answers=pl.concat([_answers(world, model, effects) for model in models]) if models else None,
         predictions=pl.concat([_predicted(world, one, spread, scale) for one in predictors]) if predictors else None,
@@ -347,14 +363,6 @@ def _design(
     else:
         cells = np.arange(n_items * n_raters)
     return np.divmod(cells, n_items)
-
-
-def _perceived(world: _World, rater: Ints, item: Ints, bias: Floats, members: Bools) -> Floats:
-    perceived = world.severity[item] + bias[rater]
-    for change, belongs in zip(world.changes, members, strict=True):
-        cells = np.flatnonzero(belongs[rater])
-        perceived[cells] += change[item[cells]]
-    return perceived
 
 
 def _apply_styles(
@@ -408,13 +416,6 @@ def _rater_table(ids: pl.Series, people: Mapping[str, Texts], missing: float, se
     return table
 
 
-def _item_table(world: _World, topics: Texts) -> pl.DataFrame:
-    rng = _rng(world.seed, "text")
-    picks = zip(*(rng.choice(parts, len(topics)).tolist() for parts in _TEXT), strict=True)
-    texts = [f"Someone {' '.join(pick)}." for pick in picks]
-    return pl.DataFrame({"item": world.item_ids, "text": texts, "violation": topics})
-
-
 def _trained_frame(world: _World, percentiles: Floats) -> pl.DataFrame:
     n_trained, n_items = len(percentiles), len(world.severity)
     unsafe = world.severity > np.percentile(world.severity, percentiles)[:, None]
@@ -445,25 +446,51 @@ def _predicted(world: _World, predictor: SimulatedPredictor, spread: float, scal
 
 
 def _group_table(effects: Sequence[Effect], members: Bools) -> pl.DataFrame:
-    columns = {
-        "condition": [", ".join(f"{name}={value}" for name, value in e.condition.items()) for e in effects],
-        "bias": [float(effect.bias) for effect in effects],
-        "shared_sd": [float(effect.shared_sd) for effect in effects],
-        "violation": [effect.violation for effect in effects],
-        "n_raters": members.sum(axis=1),
+    schema = {"condition": pl.String, "bias": pl.Float64, "shared_sd": pl.Float64, "violation": pl.String,
+              "n_raters": pl.Int64}  # fmt: skip
+    rows = [
+        (", ".join(f"{name}={value}" for name, value in one.condition.items()), float(one.bias), float(one.shared_sd),
+         one.violation, n)
+        for one, n in zip(effects, members.sum(axis=1).tolist(), strict=True)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+#
+# A simulated study as files: what an analyst would have and, separately, the truth.
+
+
+TABLES = (
+    "ratings.csv", "raters.csv", "items.csv", "trained.csv", "answers.csv", "predictions.csv", "truth_items.csv",
+    "truth_raters.csv", "truth_groups.csv",
+)  # fmt: skip
+NAMES = (*TABLES, "settings.json", FILE_NAME)
+"""All files that a study may have."""
+
+
+def _write(frame: pl.DataFrame, path: Path) -> None:
+    with path.open("wb") as file:  # polars accepts only names in UTF-8
+        guarded(frame).write_csv(file)
+
+
+def write_study(study: Simulation, folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
+    """Write the study to a folder, all files or none, and return them.
+
+    ``ratings.csv``, ``raters.csv``, ``items.csv``, ``trained.csv``, ``answers.csv`` and ``predictions.csv`` are the
+    data; ``truth_items.csv``, ``truth_raters.csv`` and ``truth_groups.csv`` are what they were made from;
+    ``settings.json`` reproduces them; ``plurivox.toml`` tells every command how to read them. An existing study is
+    replaced; a folder with other files, or with files changed since, is an error unless ``force`` is set.
+    """
+    frames = (
+        study.ratings_frame, study.raters, study.items, study.trained_frame, study.answers, study.predictions,
+        study.truth_items, study.truth_raters, study.truth_groups,
+    )  # fmt: skip
+    writers: dict[str, Callable[[Path], object]] = {
+        name: functools.partial(_write, frame) for name, frame in zip(TABLES, frames, strict=True) if frame is not None
     }
-    types = (pl.String, pl.Float64, pl.Float64, pl.String, pl.Int64)
-    return pl.DataFrame(columns, schema=dict(zip(columns, types, strict=True)))
-
-
-def _plain(value: Any) -> Any:
-    """Return a value in a form that JSON can hold."""
-    if isinstance(value, Scale):
-        return value.to_dict()
-    if is_dataclass(value) and not isinstance(value, type):
-        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return value.item() if isinstance(value, np.generic) else value
+    settings = json.dumps(study.settings, ensure_ascii=False, indent=2) + "\n"
+    config = config_text(study.ratings, ReadSettings(raters="raters.csv", items="items.csv"))
+    for name, text in (("settings.json", settings), (FILE_NAME, config)):
+        writers[name] = functools.partial(Path.write_text, data=text, encoding="utf-8")
+    return write_folder(folder, dict(sorted(writers.items())), gone=set(TABLES) - set(writers), force=force)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Integral
 from statistics import NormalDist
 from typing import Any
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from plurivox.base.arguments import LARGEST, fits, is_text, shown
 from plurivox.base.errors import InputError, SelectionError
+from plurivox.domain.scale import Scale
 
 Positions = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
@@ -182,8 +183,9 @@ def central(
     return np.where(moved, inner, positions).astype(positions.dtype)
 
 
-_STYLES = (normal, downward_shift, proportional_shift, conservative, extreme, central)
-STYLES: dict[str, Style] = {style.__name__: style for style in _STYLES}
+STYLES: dict[str, Style] = {
+    style.__name__: style for style in (normal, downward_shift, proportional_shift, conservative, extreme, central)
+}
 
 
 def cut_points(n_points: int, *, reach: float = 1.5) -> Floats:
@@ -238,6 +240,19 @@ def point_probabilities(perceived: Floats, spread: float, cuts: Floats) -> Float
 
 def _logistic(x: Floats) -> Floats:
     return 0.5 * (1.0 + np.tanh(x / 2))  # unlike 1 / (1 + exp(-x)), never overflows
+
+
+def plain(value: Any) -> Any:
+    """Return a value in a form that JSON can hold."""
+    if isinstance(value, Scale):
+        return value.to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def check_numbers(given: Mapping[str, Any]) -> None:

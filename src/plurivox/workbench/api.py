@@ -20,13 +20,12 @@ from plurivox.base.settings import Settings
 from plurivox.base.settings.record import Spec, plain
 from plurivox.lenses import lenses
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.bench import Bench
+from plurivox.workbench.bench import Bench, open_packed
 from plurivox.workbench.making import lens_named, problem_in_words
 from plurivox.workbench.pages import bench_of, of_study, page, said_of
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.records import DONE, PLACES, StoredRun, StudyRecord
 from plurivox.workbench.runs import run_of
-from plurivox.workbench.uploads import open_packed
 
 PATIENCE = 2.0
 """Seconds that a request waits for its answer before it is told to ask again."""
@@ -63,10 +62,10 @@ def shown_run(bench: Bench, run: StoredRun) -> dict[str, Any]:
         "asked": run.asked, "problem": run.problem,
         "progress": {"percent": state.share, "doing": state.what or state.name},
     }  # fmt: skip
-    folder = bench.jobs.made(run.study, run.key) if run.state == DONE else None
+    folder, record = bench.jobs.made_by(run if run.state == DONE else None)
     if folder is not None:
         result = folder / "result.json"
-        told["result"] = json.loads(result.read_text(encoding="utf-8")) if result.is_file() else bench.jobs.told(folder)
+        told["result"] = json.loads(result.read_text(encoding="utf-8")) if result.is_file() else record
     return told
 
 

@@ -46,8 +46,11 @@ _SCHEMAS = {1: _TABLES.partition("-- Version 2")[0], 2: _TABLES}
 _ROOM = "Free some space there, or name another folder with --folder."
 
 
-class Base:
-    """A folder that is ours alone, and what is known about it."""
+class Folders:
+    """A folder that is ours alone, what is known about it, and a folder in it for each study.
+
+    The name of each folder and file is noted before it is made, and only those are removed.
+    """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -153,16 +156,12 @@ class Base:
                 self._base.execute("begin immediate")
                 yield self._base
                 self._base.execute("commit")
-            except sqlite3.OperationalError as error:
-                self._roll_back()
-                raise self._unwritable(error, "Free some space and try again; nothing was changed.") from None
-            except BaseException:
-                self._roll_back()
+            except BaseException as error:
+                with contextlib.suppress(sqlite3.OperationalError):
+                    self._base.execute("rollback")
+                if isinstance(error, sqlite3.OperationalError):
+                    raise self._unwritable(error, "Free some space and try again; nothing was changed.") from None
                 raise
-
-    def _roll_back(self) -> None:
-        with contextlib.suppress(sqlite3.OperationalError):
-            self._base.execute("rollback")
 
     def rows(self, question: str, *given: Any) -> list[sqlite3.Row]:
         """Return the rows of a query."""
@@ -170,14 +169,7 @@ class Base:
             found: list[sqlite3.Row] = self._base.execute(question, given).fetchall()
             return found
 
-
-# Folders --------------------------------------------------------------------------------------------------------------
-#
-# The folders of studies: the name of each folder and file is noted before it is made, and only those are removed.
-
-
-class Folders(Base):
-    """The folder of a workbench, with a folder for each study."""
+    # Folders of studies -----------------------------------------------------------------------------------------------
 
     def home(self, study: str) -> Path:
         """Return the folder of a study, whose name is one of ours."""

@@ -1,28 +1,40 @@
-"""What pages and the API share: the store, the work, and the questions asked about a study."""
+"""What pages and the API share: the store, the work and the questions asked about a study; and files that come in.
+
+Files are uploaded, named on the command line, or packed studies, which are opened in place.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import os
+import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from starlette.datastructures import UploadFile
+
 from plurivox import __version__
-from plurivox.base.errors import InputError, SelectionError
+from plurivox.base.errors import FileError, InputError, SelectionError
+from plurivox.base.files import note_input
 from plurivox.base.settings import Settings
+from plurivox.domain.raw import plain
 from plurivox.infer.lens import Lens
+from plurivox.read.packed.folder import is_packed, named, read_manifest
+from plurivox.read.packed.remote import is_address
 from plurivox.report.settings import ReportSettings
 from plurivox.workbench.forms import lens_command, python_lines, report_command
 from plurivox.workbench.jobs import Jobs
-from plurivox.workbench.making import PANEL, templates
-from plurivox.workbench.reading import ReadingSettings, asked_of
-from plurivox.workbench.records import StoredRun, StudyRecord
-from plurivox.workbench.store import StudyStore
-from plurivox.workbench.watches import Watcher
+from plurivox.workbench.making import PANEL, digest_of_packed, templates
+from plurivox.workbench.reading import POPULATION, ReadingSettings, asked_of
+from plurivox.workbench.records import PLACES, SEVERAL, StoredFile, StoredRun, StudyRecord, free_place, role_in
+from plurivox.workbench.store import Beginning, StudyStore, Upload
+from plurivox.workbench.watches import PIECE, Watcher, Watches, mark_of
 
 REPORT = ("reference", "predictions", "answers")
 """The inputs of a report other than ratings."""
@@ -54,31 +66,28 @@ class Bench:
             return {"command": "", "python": ""}
         beside = [one for one in ((self.look(study) or {}).get("beside") or {}).values() if one]
         known = [[place for one in beside for place in one.get(name, ())] for name in ("before", "raked")]
+        settings: Settings
         if lens is None:
-            settings = asked_of(ReportSettings, asked, reading)
-            return {
-                "command": report_command(reading, settings, files),
-                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, ""), *known),
-            }
-        record = asked_of(lens.settings, asked, reading)
-        inputs = {one.name: (given or {}).get(one.name, "") for one in lens.inputs}
-        return {
-            "command": lens_command(lens, reading, record, files, inputs),
-            "python": python_lines(reading, record, files, lens.name, inputs, *known),
-        }
+            function, inputs = "write_report", dict.fromkeys(REPORT, "")
+            report = asked_of(ReportSettings, asked, reading)
+            settings, command = report, report_command(reading, report, files)
+        else:
+            function, inputs = lens.name, {one.name: (given or {}).get(one.name, "") for one in lens.inputs}
+            settings = asked_of(lens.settings, asked, reading)
+            command = lens_command(lens, reading, settings, files, inputs)
+        return {"command": command, "python": python_lines(reading, settings, files, function, inputs, *known)}
 
     def look(self, study: StudyRecord) -> dict[str, Any] | None:
         """Return what is known about a study's files, None until they have been examined."""
-        folder = self._looked(study)
-        return None if folder is None else self.jobs.told(folder)
+        return self._looked(study)[1] or None
 
     def panel(self, study: StudyRecord) -> str:
         """Return panel and population as a piece of a page, empty if raters are not weighted."""
-        folder = self._looked(study)
+        folder, _ = self._looked(study)
         file = None if folder is None else folder / PANEL
         return file.read_text(encoding="utf-8") if file is not None and file.is_file() else ""
 
-    def _looked(self, study: StudyRecord) -> Path | None:
+    def _looked(self, study: StudyRecord) -> tuple[Path | None, dict[str, Any]]:
         return self.jobs.made(study.id, self.jobs.key(study, "look", {}))
 
     def run(self, study: StudyRecord, asked: Mapping[str, Any]) -> StoredRun:
@@ -116,8 +125,7 @@ class Bench:
 
     async def simulated(self) -> str:
         """Add the study of ``plurivox demo``, and return its id."""
-        from plurivox.simulation.files import write_study
-        from plurivox.simulation.simulate import DEMO, simulate
+        from plurivox.simulation.simulate import DEMO, simulate, write_study
 
         roles = {"ratings": "ratings", "raters": "raters", "items": "items", "trained": "reference",
                  "predictions": "predictions", "answers": "answers"}  # fmt: skip
@@ -144,3 +152,224 @@ def environment() -> Any:
     made.tests["failed"] = lambda one: bool(one and one.get("problem"))
     made.globals["version"] = __version__
     return made
+
+
+# Uploads --------------------------------------------------------------------------------------------------------------
+
+
+MOST_FILES = len(PLACES)
+GUESSED = {
+    "raters": ("raters", "annotators", "workers", "participants", "demographics"),
+    "items": ("items", "texts", "prompts"), "population": ("population", "census", "shares"),
+    "reference": ("trained", "reference", "experts", "gold"), "predictions": ("predictions", "predicted"),
+    "answers": ("answers",),
+}  # fmt: skip
+"""Beginnings of file names, and the roles they suggest."""
+
+
+def role_of(name: str) -> str:
+    """Return what a file is by its name; ratings unless it says otherwise.
+
+    Examples
+    --------
+    >>> role_of("raters.csv"), role_of("My study.xlsx"), role_of("experts_2024.csv")
+    ('raters', 'ratings', 'reference')
+    """
+    words = plain(name.replace("\\", "/").rsplit("/", 1)[-1].split(".", 1)[0])
+    return next((role for role, known in GUESSED.items() if words.startswith(known)), "ratings")
+
+
+def chosen(files: Sequence[Any]) -> list[UploadFile]:
+    """Return the files that a form sends, or raise if there is none."""
+    given = [one for one in files if isinstance(one, UploadFile) and one.filename]
+    if not given:
+        raise InputError("no file was chosen", hint="Choose one, or drop it on the page.")
+    return given
+
+
+def places_of(study: StudyRecord, role: str, files: Sequence[Any]) -> dict[str, UploadFile]:
+    """Return the places of files with a given role: that of the previous one, or of the one with the same name.
+
+    Raises
+    ------
+    InputError
+        If there are none, or more than a study allows.
+    """
+    found: dict[str, UploadFile] = {}
+    for one in chosen(files):
+        known = {file.shown: place for place, file in study.files.items() if role_in(place) == role}
+        name = str(one.filename).replace("\\", "/").rsplit("/", 1)[-1]
+        place = known.get(name) if role in SEVERAL else role
+        place = place or free_place(role, (*study.files, *found))
+        if place is None or place in found:
+            raise InputError(f"there are too many files of {role}", hint="Choose fewer of them.")
+        found[place] = one
+    return found
+
+
+def roles_of(files: Sequence[Any]) -> dict[str, UploadFile]:
+    """Return files that were uploaded together by their roles.
+
+    Raises
+    ------
+    InputError
+        If there are none, none with ratings, or two with the same role.
+    """
+    given = chosen(files)
+    found: dict[str, UploadFile] = {}
+    for one in given:
+        role = "ratings" if len(given) == 1 else role_of(str(one.filename))
+        place = free_place(role, found)
+        if place is None:
+            raise InputError(
+                f"{found[role].filename} and {one.filename} both look like {role}",
+                hint="Add one of them first, and the others with their roles on the page of the study.",
+            )
+        found[place] = one
+    if "ratings" not in found:
+        raise InputError("none of the files looks like ratings", hint="Add the file of ratings first, by itself.")
+    return found
+
+
+async def take(place: AbstractContextManager[Upload], file: UploadFile) -> None:
+    """Put a file in its place."""
+
+    def copy() -> None:
+        with place as upload:
+            shutil.copyfileobj(file.file, upload, PIECE)
+
+    await asyncio.to_thread(copy)
+
+
+# Linking --------------------------------------------------------------------------------------------------------------
+#
+# Packed studies: opened in place, never copied, changed or deleted.
+
+
+WHOLE = 20_000_000
+"""The largest number of ratings of a packed study that is read whole by default: about 0.4 GB."""
+MOST_OFFERED = 50
+
+
+def open_packed(store: StudyStore, name: str) -> str:
+    """Add a study for a packed one, and return its id.
+
+    Raises
+    ------
+    FileError
+        If there is no packed study with this name on this machine, or it is damaged.
+    """
+    file = link_of(name)
+    with store.beginning(name_of(file.shown), reading_of(file)) as found:
+        found.files.append(file)
+    return found.id
+
+
+def reading_of(file: StoredFile) -> dict[str, Any]:
+    """Return how a packed study is read at first: whole, unless it has very many ratings."""
+    return {"in_memory": True} if read_manifest(file.stored).n_ratings <= WHOLE else {}
+
+
+def name_of(file: str) -> str:
+    """Return a study's first name: that of its file or folder."""
+    return Path(file).stem[:200] or "A study"
+
+
+def link_of(name: str) -> StoredFile:
+    """Return what is kept of a packed study, as it is now."""
+    if is_address(name):
+        hint = "Copy the folder to this machine, or analyse it with commands: plurivox cohesion ADDRESS."
+        raise FileError("the workbench only opens packed studies on this machine", source=name, hint=hint)
+    given = named(os.path.expanduser(name))
+    path = Path(os.path.abspath(given.folder))
+    if not is_packed(path):
+        what = "it is not a packed study" if path.exists() else "there is no such folder"
+        raise FileError(what, source=str(path), hint="Name a folder made by plurivox pack, such as study.pvx.")
+    manifest = read_manifest(os.path.expanduser(name))
+    size = sum(one.size for one in manifest.all_files)
+    return StoredFile("ratings", path.name, str(path), size, manifest.sha256)
+
+
+def state_of(file: StoredFile | None) -> dict[str, Any] | None:
+    """Return what a page says about a packed study: where it is, and what is wrong with it, if anything."""
+    if file is None:
+        return None
+    found: dict[str, Any] = {"path": file.stored, "changed": False, "gone": False}
+    try:
+        found["changed"] = digest_of_packed(file.stored) != file.sha256
+    except FileError:
+        found["gone"] = True
+    return found
+
+
+def packed_nearby() -> list[str]:
+    """Return the packed studies in the working directory, to choose from."""
+    try:
+        names = sorted(entry.path for entry in os.scandir() if entry.is_dir() and is_packed(entry.path))
+    except OSError:
+        return []
+    return [os.path.abspath(name) for name in names[:MOST_OFFERED]]
+
+
+# Starting -------------------------------------------------------------------------------------------------------------
+#
+# A study started from files on this machine.
+
+
+def begin(store: StudyStore, files: Sequence[str], weights: str | None = None, trim: float | None = None) -> str:
+    """Add a study of some files, and return the address of its page; for watched files, that of their study.
+
+    ``weights`` is the file of the population, ``trim`` the largest weight.
+    """
+    packed = [name for name in files if is_packed(name)]
+    roles = _places(files, packed, weights)
+    reading = {} if trim is None else {"trim": trim}
+    ReadingSettings.from_dict(reading)  # fail now rather than on every page
+    watches = Watches(store)
+    if packed:
+        file = link_of(packed[0])
+        same = [one for one in store.studies() if one.packed and one.packed.stored == file.stored]
+        if same and len(roles) == 1:  # nothing else is given
+            return f"/studies/{same[0].id}"
+        with store.beginning(name_of(file.shown), {**reading_of(file), **reading}) as found:
+            found.files.append(file)
+            _fill(found, {place: path for place, path in roles.items() if place != "ratings"})
+        return f"/studies/{found.id}"
+    watched = watches.same_sources(map(str, roles.values()))
+    if watched is not None:  # looks are counted there; a new study would start counting again
+        return f"/studies/{watched}/watch"
+    with store.beginning(name_of(roles["ratings"].name), reading) as found:
+        sources = _fill(found, roles)
+    watches.add_sources(found.id, sources)
+    return f"/studies/{found.id}"
+
+
+def _places(files: Sequence[str], packed: Sequence[str], weights: str | None) -> dict[str, Path]:
+    """Return the places of files in a study, from their names; the population was named explicitly."""
+    roles: dict[str, Path] = {}
+    said = [(name, "ratings" if len(files) == 1 or name in packed else role_of(name)) for name in files]
+    for name, role in (*said, *([] if weights is None else [(weights, POPULATION)])):
+        place = free_place(role, roles)
+        if place is None:
+            hint = "Give one of them; add the other on the page of the study."
+            raise InputError(f"{roles[role].name} and {Path(name).name} both look like {role}", hint=hint)
+        if Path(name).is_dir() and name not in packed:
+            hint = "Give files, or a folder made by plurivox pack."
+            raise FileError("it is a folder, but the workbench expects files", source=name, hint=hint)
+        if not Path(name).is_file() and name not in packed:
+            raise FileError("there is no such file", source=name, hint="Check the name.")
+        roles[place] = Path(os.path.abspath(name))
+    if "ratings" not in roles:
+        raise InputError("none of the files looks like ratings", hint="Also give the file with the ratings.")
+    return roles
+
+
+def _fill(study: Beginning, roles: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
+    """Put files into a study that is being made; return where they are, and the marks of their versions."""
+    sources: dict[str, tuple[str, str]] = {}
+    for role, path in roles.items():
+        note_input(path)
+        sources[role] = (str(path), mark_of(str(path)))  # before it is read: what changes in the meantime is read again
+        with path.open("rb") as file, study.adding(role, path.name) as upload:
+            shutil.copyfileobj(file, upload, PIECE)
+    return sources

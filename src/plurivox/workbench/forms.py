@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
@@ -60,7 +60,6 @@ class Known:
     raters: Sequence[str] = ()
     items: Sequence[str] = ()
     points: Sequence[str] = ()
-    leave: frozenset[str] = field(default_factory=frozenset)
 
 
 NOT_SHOWN = frozenset(("n_lenses", "ids", "title", "several"))
@@ -70,11 +69,7 @@ NOT_SHOWN = frozenset(("n_lenses", "ids", "title", "several"))
 def fields_of(record: Settings, known: Known) -> list[Field]:
     """Return the fields of a form with the values of a record."""
     specs = record.specs()
-    return [
-        _field(spec, getattr(record, name), known)
-        for name, spec in specs.items()
-        if name not in NOT_SHOWN | known.leave
-    ]
+    return [_field(spec, getattr(record, name), known) for name, spec in specs.items() if name not in NOT_SHOWN]
 
 
 def _field(spec: Spec, value: Any, known: Known) -> Field:
@@ -125,9 +120,7 @@ def _usual(spec: Spec) -> str:
     return "" if spec.required else text_of_value(spec.default)
 
 
-def read_form(
-    settings: type[Settings], given: Mapping[str, Sequence[str]], *, keep: Iterable[str] = ()
-) -> dict[str, Any]:
+def read_form(settings: type[Settings], given: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return the settings in a form or an address; empty fields have their defaults.
 
     Raises
@@ -137,7 +130,7 @@ def read_form(
     """
     found: dict[str, Any] = {}
     for name, spec in settings.specs().items():
-        if name in NOT_SHOWN and name not in keep:
+        if name in NOT_SHOWN:
             continue
         texts = [one.strip() for one in given.get(name, ()) if one.strip()]
         if name == "by":
@@ -282,8 +275,7 @@ def report_command(reading: ReadingSettings, asked: ReportSettings, files: Mappi
     for role in _PLACED:
         for file in of_role(role, files):
             line += [f"--{role}", file]
-    leave = ("n_lenses",)
-    return shlex.join([*line, *options_of(asked, leave), "-o", "report.html"])
+    return shlex.join([*line, *options_of(asked, ("n_lenses",)), "-o", "report.html"])
 
 
 def lens_command(

@@ -62,18 +62,16 @@ class Progress:
         within = self.done / self.total if self.total else 0.0
         return round(100 * (self.step + min(within, 1.0)) / self.steps) if self.steps else round(100 * within)
 
-    def take(self, told: Mapping[str, Any]) -> str | None:
+    def take(self, told: Mapping[str, Any]) -> str:
         """Note what a worker reports; return the name of what changed."""
         if told["event"] == "progress":
             self.what, self.done, self.total = told["what"], told["done"], told["total"]
         elif told["event"] == "step":
             self.step, self.steps, self.name = told["step"], told["steps"], told["name"]
             self.what, self.done, self.total = "", 0, 0
-        elif told["event"] == "part":
+        else:
             self.parts.append({"id": told["id"], "title": told["title"]})
             return f"part-{told['id']}"
-        else:
-            return None
         return "progress"
 
 
@@ -171,15 +169,16 @@ class Jobs:
         reading = ReadingSettings.from_dict(study.reading)
         return Source(files, reading, self._store.inputs(study.id), self._store.made(study.id))
 
-    def made(self, study: str, key: str) -> Path | None:
-        """Return the folder of what was made under a key, None until it is complete."""
+    def made(self, study: str, key: str) -> tuple[Path | None, dict[str, Any]]:
+        """Return the folder of what was made under a key, and its record; None and nothing until it is complete."""
         folder = self._store.made(study) / key
-        return folder if (folder / DONE_FILE).is_file() else None
+        if not (folder / DONE_FILE).is_file():
+            return None, {}
+        return folder, json.loads((folder / DONE_FILE).read_text(encoding="utf-8"))
 
-    def told(self, folder: Path) -> dict[str, Any]:
-        """Return the record of something that was made."""
-        found: dict[str, Any] = json.loads((folder / DONE_FILE).read_text(encoding="utf-8"))
-        return found
+    def made_by(self, run: StoredRun | None) -> tuple[Path | None, dict[str, Any]]:
+        """Return the same for what a run makes; None and nothing without a run."""
+        return (None, {}) if run is None else self.made(run.study, run.key)
 
     def last(self, study: StudyRecord, kind: str, asked: Mapping[str, Any]) -> StoredRun | None:
         """Return the last run of a question, None if it was never asked."""
@@ -188,18 +187,18 @@ class Jobs:
 
     def ask(self, study: StudyRecord, kind: str, asked: Mapping[str, Any], *, again: bool = False) -> StoredRun:
         """Have something computed, unless it was or is; what failed or was cancelled, only if asked ``again``."""
+        source = self._source(study)
         key = self.key(study, kind, asked)
         before = self.last(study, kind, asked)
-        if (folder := self.made(study.id, key)) is not None:
-            touch(folder / DONE_FILE)
+        out = source.made / key
+        if (out / DONE_FILE).is_file():
+            touch(out / DONE_FILE)
             return before if before is not None and before.state == DONE else self._store.add_run(
                 study.id, kind, key, asked, DONE
             )  # fmt: skip
         if before is not None and (before.going or (before.state in (FAILED, CANCELLED, INTERRUPTED) and not again)):
             return before
         run = self._store.add_run(study.id, kind, key, asked)
-        source = self._source(study)
-        out = source.made / key
         line = {
             "id": run.id, "kind": kind, "asked": asked, "out": str(out.resolve()), "files": source.files,
             "reading": study.reading, "inputs": str(source.inputs.resolve()), "made": str(source.made.resolve()),
@@ -274,8 +273,8 @@ class Jobs:
             if own is None and len(self._workers) >= self._at_once:
                 if not free:
                     return
-                self._workers.remove(free[0])
-                self._later(self._ended(free[0]))
+                self._workers.remove(free[0])  # now: its place is given away below
+                self._later(self._stop(free[0]))
             self._waiting.popleft()
             self._store.end_run(job.run.id, RUNNING)
             if own is not None:
@@ -333,7 +332,7 @@ class Jobs:
                 self._end(job, DONE if told["event"] == "done" else FAILED, told.get("problem"))
                 self._next()
             else:
-                self._tell(job, job.progress.take(told))
+                self._listeners.tell(job.run.id, job.progress.take(told))
         code = await worker.process.wait()
         if worker in self._workers:
             self._workers.remove(worker)
@@ -346,15 +345,12 @@ class Jobs:
     def _retire(self, worker: _Worker) -> None:
         if worker.job is None and worker in self._workers:
             self._workers.remove(worker)
-            self._later(self._ended(worker))
+            self._later(self._stop(worker))
 
     async def _stop(self, worker: _Worker) -> None:
+        """End a process and all that it started."""
         if worker in self._workers:
             self._workers.remove(worker)
-        await self._ended(worker)
-
-    async def _ended(self, worker: _Worker) -> None:
-        """End a process and all that it started."""
         if worker.idle is not None:
             worker.idle.cancel()
         if worker.process is None:
@@ -377,8 +373,4 @@ class Jobs:
             newest = [run.key for kind in ("look", "run") for run in self._store.runs(study, kind, 1)]
             with contextlib.suppress(FileError):  # a disk that is full; next time
                 prune(self._store, study, {job.run.key, *newest, *(one.run.key for one in self._going.values())})
-        self._tell(job, ENDED)
-
-    def _tell(self, job: _Job, name: str | None) -> None:
-        if name is not None:
-            self._listeners.tell(job.run.id, name)
+        self._listeners.tell(job.run.id, ENDED)

@@ -33,6 +33,7 @@ from plurivox.infer.lens import Lens
 from plurivox.lenses import lenses
 from plurivox.read.packed.folder import manifest_in
 from plurivox.read.packed.stored import secret
+from plurivox.read.population import read_population
 from plurivox.report.build import Report, brief_of, report_of, sections
 from plurivox.report.parts import Brief, Figure, Section, Switch
 from plurivox.report.render import Explained, environment, with_unique_ids
@@ -40,7 +41,7 @@ from plurivox.report.settings import ReportSettings
 from plurivox.study import Study
 from plurivox.workbench.charts import LinkedPages, with_links
 from plurivox.workbench.forms import report_command
-from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, population_of, read, weighted
+from plurivox.workbench.reading import POPULATION, ReadingSettings, asked_of, beside, names_of, read
 from plurivox.workbench.records import DONE_FILE, RESULTS, touch
 
 Tell = Callable[[dict[str, Any]], None]
@@ -133,7 +134,8 @@ class Desk:
     @cached_property
     def population(self) -> PopulationShares | None:
         """The shares of the population, None if there is no file with them."""
-        return population_of(self.source.reading, self.names)
+        file = self.names.get(POPULATION)
+        return None if file is None else read_population(file, encoding=self.source.reading.encoding)
 
     @cached_property
     def _read(self) -> tuple[Ratings, Recoding | None]:
@@ -152,7 +154,9 @@ class Desk:
     @cached_property
     def ratings(self) -> Ratings:
         """Who rated what, with raters weighted to the population if there is one."""
-        return weighted(self.source.reading, self.unweighted, self.population)
+        if self.population is None:
+            return self.unweighted
+        return self.unweighted.weighted(self.population, **self.source.reading.weighting())
 
     @property
     def recoding(self) -> Recoding | None:
@@ -320,8 +324,7 @@ def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, 
     """Write the report and the summary, as HTML, and as PDF if there is a browser to print it."""
     from plurivox.report.render import browser
 
-    brief = replace(desk.brief(asked["asked"]), notes=asked["notes"])
-    made = report_of(brief)
+    made = report_of(replace(desk.brief(asked["asked"]), notes=asked["notes"]))
     write = {"report.html": False, "summary.html": True}
     write |= {"report.pdf": False, "summary.pdf": True} if browser() else {}
     for at, (name, summary) in enumerate(write.items()):
@@ -345,11 +348,8 @@ def fragment(section: Section, places: LinkedPages, looks: int = 1) -> str:
 
 def first_screen(made: Report, places: LinkedPages) -> str:
     """Return the first screen as a piece of a page, whose links lead to the parts in which the evidence is."""
-    text: str = (
-        templates()
-        .get_template("answer.html.j2")
-        .render(answer=made.answer, sections=made.sections, explained=Explained(linked=False))
-    )
+    known = {"answer": made.answer, "sections": made.sections, "explained": Explained(linked=False)}
+    text: str = templates().get_template("answer.html.j2").render(**known)
     text = text.replace("in the sections below", "in the other parts")
     home = {name: section.id for section in made.sections for name in _ids(section)}
 

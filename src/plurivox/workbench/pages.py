@@ -16,13 +16,10 @@ from plurivox.base.settings import Settings
 from plurivox.lenses import lenses
 from plurivox.lenses.overview.description import MAX_GROUPS_TO_CROSS
 from plurivox.report.settings import ReportSettings
-from plurivox.workbench.bench import Bench, environment
-from plurivox.workbench.forms import Known, fields_of, read_form
-from plurivox.workbench.guard import NONCE
-from plurivox.workbench.reading import OPTIONS_OF_FILES, POPULATION, ReadingSettings, held_against
-from plurivox.workbench.records import ROLES, StudyRecord, role_in
-from plurivox.workbench.uploads import (
+from plurivox.workbench.bench import (
     MOST_FILES,
+    Bench,
+    environment,
     link_of,
     open_packed,
     packed_nearby,
@@ -31,6 +28,10 @@ from plurivox.workbench.uploads import (
     state_of,
     take,
 )
+from plurivox.workbench.forms import Known, fields_of, read_form
+from plurivox.workbench.guard import NONCE
+from plurivox.workbench.reading import OPTIONS_OF_FILES, POPULATION, ReadingSettings, held_against
+from plurivox.workbench.records import ROLES, StoredRun, StudyRecord, role_in
 
 NAMES = {
     "ratings": "Ratings", "raters": "Raters", "items": "Items", "population": "Population", "reference": "Reference",
@@ -63,17 +64,20 @@ def page(request: Request, template: str, *, status: int = 200, **known: Any) ->
     return HTMLResponse(environment().get_template(template).render(**told), status)
 
 
-def study_page(request: Request, template: str, study: StudyRecord, tab: str, **known: Any) -> HTMLResponse:
-    """Return a page of a study, with links to its available pages."""
-    home = f"/studies/{study.id}"
+def study_page(
+    request: Request, template: str, study: StudyRecord, tab: str, run: StoredRun | None = None, **known: Any
+) -> HTMLResponse:
+    """Return a page of a study, with links to its available pages, and how far the run is that it shows, if any."""
+    bench, home = bench_of(request), f"/studies/{study.id}"
     tabs = [("data", "Data", home), ("ask", "Questions", f"{home}/ask")]
-    if bench_of(request).last_run(study.id) is not None:
+    if bench.last_run(study.id) is not None:
         tabs += [(name, label, f"{home}/{name}") for name, label in (
             ("results", "Results"), ("groups", "Groups"), ("compare", "Side by side"), ("items", "Items"),
             ("export", "Take away"))]  # fmt: skip
-    if bench_of(request).watcher.watches.of(study.id) is not None:
+    if bench.watcher.watches.of(study.id) is not None:
         tabs.insert(2, ("watch", "Watch", f"{home}/watch"))
-    return page(request, template, study=study, tab=tab, tabs=tabs, **known)
+    progress = None if run is None else bench.jobs.progress(run.id)
+    return page(request, template, study=study, tab=tab, tabs=tabs, run=run, progress=progress, **known)
 
 
 def of_study(
@@ -207,8 +211,8 @@ async def data(request: Request, bench: Bench, study: StudyRecord) -> Response:
     numbers = {one["name"]: "" for one in known["raters"] if one["numbers"]}
     numbers |= {name: ",".join(f"{edge:g}" for edge in edges) for name, edges in reading.bins.items()}
     return study_page(
-        request, "data.html.j2", study, "data", run=run, look=look, roles=roles,
-        progress=bench.jobs.progress(run.id) if run else None, reading=reading, decided=decided, first=first,
+        request, "data.html.j2", study, "data", run, look=look, roles=roles, reading=reading, decided=decided,
+        first=first,
         later=DECIDED_LATER if decided else LATER, panel=bench.panel(study), packed=state_of(study.packed),
         unused=next((role for role in roles if role not in study.files), ""),
         name_of=lambda place: NAMES[role_in(place)],
@@ -282,7 +286,7 @@ async def questions(request: Request, bench: Bench, study: StudyRecord) -> Respo
     record, reading = ReportSettings.from_dict(asked), ReadingSettings.from_dict(study.reading)
     known, chosen = known_of(look), reading.reference_column
     return study_page(
-        request, "ask.html.j2", study, "ask", fields=fields_of(record, known), single=lenses(),
+        request, "ask.html.j2", study, "ask", None, fields=fields_of(record, known), single=lenses(),
         reference=held_against(reading, study.files), column=chosen, in_column=IN_COLUMN,
         columns=list(dict.fromkeys([*known.items, *([] if chosen is None else [chosen])])),
         points=reading.reference_scale or "",

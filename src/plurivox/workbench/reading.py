@@ -15,7 +15,6 @@ from plurivox.base.settings import Settings, setting
 from plurivox.domain.panel import PopulationShares
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.recoding import Recoding
-from plurivox.read.population import read_population
 from plurivox.read.read import read_beside, read_study
 from plurivox.read.settings import LATER, ReadSettings
 from plurivox.workbench.records import of_role
@@ -93,7 +92,7 @@ def read(
 ) -> tuple[Ratings, Recoding | None]:
     """Read the ratings of a study as its owner says; also return how points were recoded.
 
-    With a population, the columns of the ratings that it names are treated as rater attributes; see :func:`weighted`.
+    With a population, the columns of the ratings that it names are treated as rater attributes.
     """
     if "ratings" not in files:
         raise InputError("there are no ratings", hint="Add the file with the ratings.")
@@ -101,18 +100,6 @@ def read(
     said = {name: getattr(reading, name) for name in reading.specs() if name in ReadSettings.specs()}
     known = ReadSettings(**said, raters=files.get("raters"), items=files.get("items"))
     return read_study(source_of(reading, files), known, raked)
-
-
-def population_of(reading: ReadingSettings, files: Mapping[str, str]) -> PopulationShares | None:
-    """Read the shares of the population, None if there is no file with them."""
-    if POPULATION not in files:
-        return None
-    return read_population(files[POPULATION], encoding=reading.encoding)
-
-
-def weighted(reading: ReadingSettings, ratings: Ratings, population: PopulationShares | None) -> Ratings:
-    """Return the ratings with raters weighted to the population, unchanged without one."""
-    return ratings if population is None else ratings.weighted(population, **reading.weighting())
 
 
 def beside(

@@ -1,4 +1,4 @@
-"""Pages of a run: its progress and results, the growth of a watched study, and what can be downloaded."""
+"""Pages of a run: progress, results and a closer look at them, how a watched study grows, what can be downloaded."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
@@ -18,10 +19,11 @@ from plurivox.report.sections import has_section
 from plurivox.report.settings import MOST_LOOKS
 from plurivox.workbench.bench import Bench, environment
 from plurivox.workbench.charts import at_home
+from plurivox.workbench.forms import fields_of, read_form
 from plurivox.workbench.guard import NONCE
 from plurivox.workbench.jobs import Listener
 from plurivox.workbench.making import lens_named
-from plurivox.workbench.pages import Form, form_of, go, of_study, one, revision, study_page
+from plurivox.workbench.pages import Form, bench_of, form_of, go, known_of, of_study, one, revision, study_page
 from plurivox.workbench.records import DONE, DONE_FILE, StoredRun, StudyRecord, touch
 from plurivox.workbench.watches import CHANGED, Watch, changes, summary
 
@@ -81,8 +83,7 @@ async def again(request: Request, bench: Bench, study: StudyRecord) -> Response:
 
 def needed(request: Request, study: StudyRecord, wanted: str | None = None) -> StoredRun:
     """Return the run that a page is based on, or raise if there is none."""
-    bench: Bench = request.app.state.bench
-    run = bench.last_run(study.id, request.query_params.get("run") if wanted is None else wanted)
+    run = bench_of(request).last_run(study.id, request.query_params.get("run") if wanted is None else wanted)
     if run is None:
         raise SelectionError(
             "no analyses have been run for this study yet", hint="Go to Questions and run the analyses."
@@ -97,8 +98,8 @@ async def results(request: Request, bench: Bench, study: StudyRecord) -> Respons
     state = bench.jobs.progress(run.id)
     done = run.state == DONE
     touch(folder / DONE_FILE)
-    parts = bench.jobs.told(folder)["parts"] if done and bench.jobs.made(study.id, run.key) else state.parts
-    parts = [*([{"id": ANSWER, "title": "In short"}] if done else []), *parts]
+    told = bench.jobs.made_by(run if done else None)[1]
+    parts = [*([{"id": ANSWER, "title": "In short"}] if done else []), *(told["parts"] if told else state.parts)]
     wanted = request.query_params.get("part") or (parts[0]["id"] if parts else "")
     title = next((part["title"] for part in parts if part["id"] == wanted), "")
     shown = piece(folder / f"{wanted}.html", study, run) if title else ""
@@ -108,8 +109,8 @@ async def results(request: Request, bench: Bench, study: StudyRecord) -> Respons
         number, corrected = sum(at <= run.created for at in watch.looks), run.asked.get("looks", 1) >= watch.planned
         nth = {"number": number, "planned": watch.planned, "corrected": corrected}
     return study_page(
-        request, "results.html.j2", study, "results", run=run, parts=parts, part=wanted, title=title, shown=shown,
-        progress=state, names=SECTIONS, notes=bench.store.notes(study.id), earlier=earlier,
+        request, "results.html.j2", study, "results", run, parts=parts, part=wanted, title=title, shown=shown,
+        names=SECTIONS, notes=bench.store.notes(study.id), earlier=earlier,
         look=nth, stale=run.key != bench.jobs.key(study, "run", run.asked), **bench.commands(study, run.asked),
     )  # fmt: skip
 
@@ -121,6 +122,163 @@ def piece(path: Path, study: StudyRecord, run: StoredRun | None) -> str:
     """
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     return at_home(text, f"/studies/{study.id}", None if run is None else run.id)
+
+
+# Exploring ------------------------------------------------------------------------------------------------------------
+#
+# A closer look: a group, two groups, items, a single lens; and notes on any of them.
+
+
+ORDERS = {"item": "by id", "mean": "highest scores first", "entropy": "most disagreement first",
+          "n_ratings": "fewest ratings first"}  # fmt: skip
+PER_PAGE = 50
+MODEL = "model"
+
+
+def view(
+    request: Request, template: str, study: StudyRecord, tab: str, kind: str, asked: Mapping[str, Any] | None,
+    place: str = "", **known: Any,
+) -> Response:  # fmt: skip
+    """Return a page with a view of something, or its progress; if nothing is chosen, with the choices."""
+    bench = bench_of(request)
+    base = bench.last_run(study.id, request.query_params.get("run"))
+    run = None if asked is None else bench.jobs.ask(study, kind, asked)
+    folder, told = bench.jobs.made_by(run)
+    return study_page(
+        request, template, study, tab, run, shown="" if folder is None else piece(folder / "view.html", study, base),
+        title=told.get("title", ""), place=place, notes=bench.store.notes(study.id),
+        **{"command": "", "python": "", "heading": "", **known},
+    )  # fmt: skip
+
+
+async def groups(request: Request, bench: Bench, study: StudyRecord) -> Response:
+    """Show one group."""
+    run = needed(request, study)
+    known = bench.jobs.made_by(run)[1].get("groups", {})  # nothing until it has ended
+    axis, group = request.query_params.get("axis", ""), request.query_params.get("group", "")
+    chosen = group in known.get(axis, [])
+    unknown = f"{axis}: {group}" if group and not chosen and not run.going else ""
+    asked = {"asked": run.asked, "axis": axis, "group": group} if chosen else None
+    return view(
+        request, "groups.html.j2", study, "groups", "group", asked, f"{axis}: {group}" if chosen else "",
+        groups=known, axis=axis, group=group, unknown=unknown,
+        others=[name for name in known.get(axis, []) if chosen and name != group],
+    )  # fmt: skip
+
+
+async def compare(request: Request, bench: Bench, study: StudyRecord) -> Response:
+    """Show two groups, or two models, side by side."""
+    run = needed(request, study)
+    told = bench.jobs.made_by(run)[1]
+    known, models = told.get("groups", {}), told.get("models", [])
+    axis, first, other = (request.query_params.get(name, "") for name in ("axis", "one", "other"))
+    every = known.get(axis, models if axis == MODEL else [])
+    chosen = first in every and other in every and first != other
+    asked: dict[str, Any] | None = {"asked": run.asked, "one": first, "other": other} if chosen else None
+    kind = "compare" if axis in known else "models"
+    if asked is not None and kind == "compare":
+        asked["axis"] = axis
+    place = f"{axis}: {first} and {other}" if chosen else ""
+    choices = {**known, **({MODEL: models} if models and MODEL not in known else {})}
+    return view(
+        request, "compare.html.j2", study, "compare", kind, asked, place, groups=choices, axis=axis, one=first,
+        other=other,
+    )  # fmt: skip
+
+
+async def items(request: Request, bench: Bench, study: StudyRecord) -> Response:
+    """List items, searched, filtered and ordered as the address says."""
+    import polars as pl
+
+    needed(request, study)
+    run = bench.jobs.ask(study, "items", {})
+    folder, told = bench.jobs.made_by(run)
+    given = request.query_params
+    known: dict[str, Any] = {"q": given.get("q", ""), "orders": ORDERS, "order": given.get("order", "item"),
+                             "rows": None, "filters": {}, "chosen": {}}  # fmt: skip
+    if folder is not None:
+        frame = pl.scan_parquet(folder / "items.parquet")
+        known["filters"] = told["filters"]
+        known["chosen"] = {name: given[f"is:{name}"] for name in told["filters"] if given.get(f"is:{name}")}
+        for name, value in known["chosen"].items():
+            frame = frame.filter(pl.col(f"is:{name}") == value)
+        if known["q"]:
+            wanted = known["q"].casefold()
+            texts = [pl.col(name).str.to_lowercase().str.contains(wanted, literal=True) for name in ("item", "text")]
+            frame = frame.filter(pl.any_horizontal(texts).fill_null(value=False))
+        known |= _listed(frame.collect(), known["order"], given, request.url.path)
+        known["has_text"] = told["has_text"]
+    return study_page(request, "items.html.j2", study, "items", run, shown="", command="", **known)
+
+
+def _listed(frame: Any, order: str, given: Mapping[str, str], path: str) -> dict[str, Any]:
+    """Return the rows of a page, in order, and the addresses of the pages before and after."""
+    order = order if order in ORDERS else "item"
+    down = order in ("mean", "entropy")
+    frame = frame.sort(order, "place", descending=[down, False], nulls_last=True) if order != "item" else frame
+    number = given.get("page", "0")
+    at = min(int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 0, frame.height // PER_PAGE)
+    rest = {name: value for name, value in given.items() if name != "page"}
+
+    def address(page: int) -> str:
+        return f"{path}?{urlencode({**rest, 'page': page})}"
+
+    first = at * PER_PAGE
+    return {
+        "rows": frame.slice(first, PER_PAGE).to_dicts(), "total": frame.height, "first": first,
+        "before": address(at - 1) if at else None,
+        "after": address(at + 1) if first + PER_PAGE < frame.height else None,
+    }  # fmt: skip
+
+
+async def item(request: Request, bench: Bench, study: StudyRecord) -> Response:
+    """Show one item."""
+    run, wanted = needed(request, study), request.query_params.get("item", "")
+    if not wanted:
+        raise SelectionError("no item is named", hint="Choose one from the list of items.")
+    lens = lens_named("item_view")
+    settings = {name: run.asked[name] for name in lens.settings.specs() if name in run.asked}
+    return view(
+        request, "view.html.j2", study, "items", "item", {"asked": run.asked, "item": wanted}, f"item {wanted}",
+        **bench.commands(study, settings, lens, {"item": wanted}),
+    )  # fmt: skip
+
+
+async def lens(request: Request, bench: Bench, study: StudyRecord) -> Response:
+    """Run one lens, with all its settings; the address is the question."""
+    record = lens_named(request.path_params["lens"])
+    look = bench.look(study)
+    if look is None or look["problem"]:
+        return go(f"/studies/{study.id}")
+    given = {name: request.query_params.getlist(name) for name in request.query_params}
+    usual = bench.usual(study, look)
+    asks = "go" in given
+    start = {} if asks or "by" not in record.settings.specs() else {"by": usual["by"]}
+    settings = record.settings.from_dict({**read_form(record.settings, given), **start})
+    fields, item = fields_of(settings, known_of(look)), one(given, "item")
+    wanted = [source.name for source in record.inputs if source.options[0].argument]
+    lacking = [name for name in wanted if name != "item" and name not in study.files]
+    ready = asks and not lacking and (item or "item" not in wanted)
+    question = bench.question(study, record, settings, item)
+    return view(
+        request, "lens.html.j2", study, "ask", "question", question if ready else None,
+        record.question if ready else "",
+        heading="What was found", lens=record, fields=fields, wanted=wanted, lacking=lacking, item=item,
+        changed=asks and any(field.changed for field in fields if field.kind != "axes"),
+        **bench.commands(study, settings.as_dict(), record, {"item": item} if item else {}),
+    )  # fmt: skip
+
+
+async def write_note(request: Request, bench: Bench, study: StudyRecord) -> Response:
+    """Save a note on a result."""
+    form = await form_of(request)
+    place, text = one(form, "place"), one(form, "text")
+    if not place or len(place) > 500 or len(text) > 5000:
+        raise InputError(
+            "this note cannot be saved", hint="A note belongs to a result and may have up to 5,000 characters."
+        )
+    bench.store.write_note(study.id, place, text)
+    return go(one(form, "back") or f"/studies/{study.id}/results")
 
 
 # Following ------------------------------------------------------------------------------------------------------------
@@ -154,8 +312,8 @@ async def following(request: Request, bench: Bench, study: StudyRecord) -> Respo
     known = {(axis, name): n for axis, name, n in (tested or {}).get("groups", ())}
     groups = [(axis, name, known.get((axis, name)), n) for axis, name, n in (now or {}).get("groups", ())]
     return study_page(
-        request, "watch.html.j2", study, "watch", watch=watch, tested=tested, now=now, log=_log(arrivals),
-        problem_now=arrivals[-1].get("problem") if arrivals else None, run=bench.last_run(study.id), most=MOST_LOOKS,
+        request, "watch.html.j2", study, "watch", bench.last_run(study.id), watch=watch, tested=tested, now=now,
+        problem_now=arrivals[-1].get("problem") if arrivals else None, log=_log(arrivals), most=MOST_LOOKS,
         new=newest.files != study.files, groups=groups, use=_use(tested, now), shown=_last(arrivals),
     )  # fmt: skip
 
@@ -254,13 +412,10 @@ async def export(request: Request, bench: Bench, study: StudyRecord) -> Response
     """Show what can be downloaded."""
     based = needed(request, study)
     run = bench.jobs.last(study, "report", _report(bench, study, based))
-    folder = None if run is None else bench.jobs.made(study.id, run.key)
-    files = [] if folder is None else [(name, REPORTS[name]) for name in bench.jobs.told(folder)["files"]]
-    shown = [one for one in lenses() if _answerable(one, study)]
+    files = [(name, REPORTS[name]) for name in bench.jobs.made_by(run)[1].get("files", ())]
     return study_page(
-        request, "export.html.j2", study, "export", run=run, based=based, files=files, single=shown,
-        progress=None if run is None else bench.jobs.progress(run.id), notes=bench.store.notes(study.id),
-        **bench.commands(study, based.asked),
+        request, "export.html.j2", study, "export", run, based=based, files=files, notes=bench.store.notes(study.id),
+        single=[one for one in lenses() if _answerable(one, study)], **bench.commands(study, based.asked),
     )  # fmt: skip
 
 
@@ -307,16 +462,14 @@ async def _file(
     if run.going:
         with contextlib.suppress(TimeoutError):  # most tables are there in a moment
             run = await asyncio.wait_for(bench.jobs.until_ended(run.id), PATIENCE)
-    folder = bench.jobs.made(study.id, run.key)
-    told = [] if folder is None else bench.jobs.told(folder)["files"]
-    title = name or (told[0] if told else request.path_params["name"])
+    folder, told = bench.jobs.made_by(run)
+    files = told.get("files", [])
+    title = name or (files[0] if files else request.path_params["name"])
     if folder is not None and "hx-request" not in request.headers:
-        if title not in told:
+        if title not in files:
             raise SelectionError("there is no such file", hint="A PDF needs Chromium on this machine.")
         return FileResponse(folder / title, filename=title)
-    return study_page(
-        request, "file.html.j2", study, "export", run=run, progress=bench.jobs.progress(run.id), title=title
-    )
+    return study_page(request, "file.html.j2", study, "export", run, title=title)
 
 
 ROUTES = [
@@ -333,4 +486,10 @@ ROUTES = [
     of_study("/studies/{study}/export/report", make_report, "POST"),
     of_study("/studies/{study}/export/{name}", report_file),
     of_study("/studies/{study}/tables/{lens}/{name}", table),
+    of_study("/studies/{study}/groups", groups),
+    of_study("/studies/{study}/compare", compare),
+    of_study("/studies/{study}/items", items),
+    of_study("/studies/{study}/item", item),
+    of_study("/studies/{study}/lenses/{lens}", lens),
+    of_study("/studies/{study}/notes", write_note, "POST"),
 ]

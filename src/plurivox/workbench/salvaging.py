@@ -19,7 +19,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -477,20 +477,12 @@ def adopt(store: StudyStore) -> list[str]:
 
 def _take(base: sqlite3.Connection, study: str, found: Mapping[str, Any]) -> None:
     """Add what is not there yet; a file that grows is no longer watched, but looks at its tests count."""
-    row = (
-        study,
-        found["name"],
-        found["created"],
-        time.time(),
-        json.dumps(found["reading"]),
-        json.dumps(found["asked"]),
-        0,
-    )
+    settings = [json.dumps(found[name]) for name in ("reading", "asked")]
+    row = (study, found["name"], found["created"], time.time(), *settings, 0)
     base.execute("insert or ignore into studies values (?, ?, ?, ?, ?, ?, ?)", row)
     base.execute("insert or ignore into ours values (?, '')", (study,))
     for one in found["files"]:
-        line = "insert or replace into files values (?, ?, ?, ?, ?, ?)"
-        base.execute(line, (study, one.role, one.shown, one.stored, one.size, one.sha256))
+        base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", (study, *astuple(one)))
         base.execute("insert or ignore into ours values (?, ?)", (study, one.stored))
     for place, text in found["notes"].items():
         base.execute("insert or ignore into notes values (?, ?, ?, ?)", (study, place, text, time.time()))

@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from plurivox.base.errors import FileError, InputError, PlurivoxError, SelectionError
-from plurivox.workbench import api, exploring, pages, runs
+from plurivox.workbench import api, pages, runs
 from plurivox.workbench.bench import Bench
 from plurivox.workbench.guard import LOOPBACK, Guard, Message, Receive, Scope, Send, TooLargeError, answer
 from plurivox.workbench.jobs import Jobs
@@ -115,8 +115,7 @@ def guarded(
             await asyncio.gather(watching, return_exceptions=True)
             await jobs.close()
 
-    parts = (pages, runs, exploring, api)
-    routes = [Route("/assets/{name}", asset), *(route for part in parts for route in part.ROUTES)]
+    routes = [Route("/assets/{name}", asset), *pages.ROUTES, *runs.ROUTES, *api.ROUTES]
     handlers: dict[Any, Any] = dict.fromkeys((PlurivoxError, HTTPException, TooLargeError, OSError, Exception), failed)
     handlers[ClientDisconnect] = gone
     app: Any = Starlette(routes=routes, lifespan=living, exception_handlers=handlers)

@@ -16,6 +16,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple
 from typing import Any
 
 from plurivox.base.errors import FileError, InputError, SelectionError
@@ -103,21 +104,17 @@ class StudyStore(Folders):
     def studies(self) -> list[StudyRecord]:
         """Return all studies, the one changed last first."""
         with self._guard:
-            rows = self._base.execute("select * from studies order by changed desc, id").fetchall()
-            return [self._record(row) for row in rows]
+            return [self._record(row) for row in self.rows("select * from studies order by changed desc, id")]
 
     def study(self, name: str) -> StudyRecord:
         """Return a study by its id, or raise if there is none."""
         with self._guard:
-            row = self._base.execute("select * from studies where id = ?", (name,)).fetchone()
-            if row is None:
-                raise SelectionError(
-                    "there is no such study", hint="It may have been deleted; go to the list of studies."
-                )
-            return self._record(row)
+            for row in self.rows("select * from studies where id = ?", name):
+                return self._record(row)
+        raise SelectionError("there is no such study", hint="It may have been deleted; go to the list of studies.")
 
     def _record(self, row: sqlite3.Row) -> StudyRecord:
-        rows = self._base.execute("select * from files where study = ?", (row["id"],)).fetchall()
+        rows = self.rows("select * from files where study = ?", row["id"])
         files = {one["role"]: StoredFile(*(one[name] for name in StoredFile.__slots__)) for one in rows}
         files = {place: files[place] for place in PLACES if place in files}
         known = {name: row[name] for name in ("id", "name", "created", "changed", "revision")}
@@ -229,8 +226,7 @@ class StudyStore(Folders):
 
     def put_in(self, base: sqlite3.Connection, study: str, file: StoredFile) -> None:
         """Note within a change that a file belongs to the study, replacing the previous one."""
-        row = (study, file.role, file.shown, file.stored, file.size, file.sha256)
-        base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", row)
+        base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", (study, *astuple(file)))
         self.change_in(base, study)
 
     def change_in(self, base: sqlite3.Connection, study: str) -> None:

@@ -57,11 +57,11 @@ MOST_ROWS = 200
 MOST_ITEMS = 25
 LONGEST = 200
 OF_GROUPS: dict[str, Any] = {
-    "variation": variation, "cohesion": cohesion, "responsiveness": responsiveness, "alignment": alignment,
+    "variation": (variation, "Leniency: who rates higher"), "cohesion": (cohesion, "Who sees things alike"),
+    "responsiveness": (responsiveness, "Whose scores convey severity"),
+    "alignment": (alignment, "How far models are from it"),
 }  # fmt: skip
-"""Lenses that say something about each group, and the sections that run them."""
-HEADINGS = {"variation": "Leniency: who rates higher", "cohesion": "Who sees things alike",
-            "responsiveness": "Whose scores convey severity", "alignment": "How far models are from it"}  # fmt: skip
+"""Lenses that say something about each group, the sections that run them, and what these are called here."""
 
 
 def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
@@ -147,8 +147,7 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
             shown = _beside(tested_values(frame).drop("p corrected", strict=False), "model", names)
             blocks.append(table(slug("models", role), title, shown, MOST_ROWS, search=True))
             findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
-    section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
-    return _written(desk, brief, section, out)
+    return _written(desk, brief, Section("models", f"{names[0]} and {names[1]}", "", blocks, findings), out)
 
 
 def _written(desk: Desk, brief: Brief, section: Section, out: Path) -> dict[str, Any]:
@@ -180,7 +179,7 @@ def _use(brief: Brief, axis: str) -> Iterator[Block]:
 
 def _results(brief: Brief) -> Iterator[tuple[str, Any]]:
     """Yield the results of a report's lenses about groups."""
-    for name, home in OF_GROUPS.items():
+    for name, (home, _) in OF_GROUPS.items():
         if name != "alignment" or "answers" in brief.study.inputs:
             yield name, home.found_in(brief)
 
@@ -191,7 +190,7 @@ def _values_of(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
         shown = tested_values(frame).drop("axis", strict=False)
         if shown.height:
             shown = _beside(shown, "group", names) if len(names) > 1 else shown.drop("group")
-            yield table(slug("group", name), HEADINGS[name], shown, MOST_ROWS, search=shown.height > 12)
+            yield table(slug("group", name), OF_GROUPS[name][1], shown, MOST_ROWS, search=shown.height > 12)
 
 
 def _beside(frame: pl.DataFrame, column: str, names: Sequence[str]) -> pl.DataFrame:
@@ -267,8 +266,7 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     ))  # fmt: skip
     blocks += [*tables[known:], *(Prose(text) for text in (document.legend, *document.notes) if text)]
     said = [Prose(text) for text in document.sentences]
-    section = Section("item", f"Item {asked['item']}", "", [*said, *blocks])
-    return _written(desk, brief, section, out)
+    return _written(desk, brief, Section("item", f"Item {asked['item']}", "", [*said, *blocks]), out)
 
 
 def items(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
@@ -385,10 +383,8 @@ def _why(role: str, name: str, said: str | None, platform: str | None) -> str:
         return "as you said"
     if platform is not None:
         return f"so {platform} exports it"
-    known = ROLE_NAMES.get(role, ())
-    if plain(name) in known:
-        return "by its name"
-    return "by its content, as the other columns are assigned"
+    by_name = plain(name) in ROLE_NAMES.get(role, ())
+    return "by its name" if by_name else "by its content, as the other columns are assigned"
 
 
 def _numbers(values: pl.Series) -> bool:

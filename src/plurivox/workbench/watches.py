@@ -18,7 +18,7 @@ import time
 import traceback
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,8 +148,7 @@ class Watches:
                     continue
                 before = self._store.rows("select stored from arrived where study = ? and role = ?", study, role)
                 old += [row["stored"] for row in before]
-                row = (study, role, one.shown, one.stored, one.size, one.sha256)
-                base.execute("insert or replace into arrived values (?, ?, ?, ?, ?, ?)", row)
+                base.execute("insert or replace into arrived values (?, ?, ?, ?, ?, ?)", (study, *astuple(one)))
             if told is not None:
                 base.execute("insert into arrivals values (?, ?, ?)", (study, time.time(), json.dumps(told)))
                 base.execute(
@@ -384,12 +383,11 @@ class Watcher:
         """Have a process read the files of a study, and return what it reports."""
         run = self._jobs.ask(study, "look", {}, again=True)
         run = await self._jobs.until_ended(run.id)
-        folder = self._jobs.made(study.id, run.key)
+        folder, told = self._jobs.made_by(run)
         if run.state in (CANCELLED, INTERRUPTED):
             raise MovingError
         if run.state != DONE or folder is None:
             return {"problem": run.problem or problem_in_words("it could not be read", "Save the file again.")}
-        told = self._jobs.told(folder)
         if not keep:  # one for every change of a file would pile up; what is shown of it is kept elsewhere
             self._store.drop_run(run.id)
             remove_folder(self._store.folder, folder)
