@@ -17,13 +17,11 @@ from plurivox.domain.attributes import as_categories, category_order, places_of
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.reader import STATES
 from plurivox.domain.scale import Scale, text_of
+from plurivox.infer.tables import typed
 from plurivox.statistics.checks import tie_priorities
 
 ALL = "all"
-ACCOUNTS = {
-    "model": pl.String, "prompt": pl.String, "subset": pl.String, "n_items": pl.Int64, "answered": pl.Int64,
-    "refused": pl.Int64, "unreadable": pl.Int64, "failed": pl.Int64, "missing": pl.Int64,
-}  # fmt: skip
+ACCOUNTS = typed("model prompt subset n_items answered refused unreadable failed missing")
 """How many rated items each voice answered and how; with several samples, an item gets the best of their states."""
 
 Floats = NDArray[np.float64]

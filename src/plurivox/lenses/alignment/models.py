@@ -16,6 +16,7 @@ from plurivox.domain.answer_columns import ANSWERED, REFUSED, UNREADABLE
 from plurivox.domain.answers import Answers, Voice
 from plurivox.domain.attributes import places_of
 from plurivox.domain.scale import Scale
+from plurivox.infer.tables import typed
 from plurivox.lenses.alignment.matching import AnsweredItems, Ints
 from plurivox.statistics.alignment import modes
 from plurivox.statistics.cohesion import krippendorff_alpha
@@ -24,32 +25,17 @@ ALL_MODELS, WITH_HUMANS, HUMANS = "all models", "all models and humans", "humans
 MOST_BANDS = 50
 """The most bands that items are put into."""
 
-ALPHAS = {
-    "models": pl.String, "prompt": pl.String, "level": pl.String, "value": pl.Float64, "n_models": pl.Int64,
-    "n_raters": pl.Int64, "n_items": pl.Int64,
-}  # fmt: skip
-PROMPTS = {
-    "model": pl.String, "prompt": pl.String, "other": pl.String, "same": pl.Float64, "distance": pl.Float64,
-    "alpha": pl.Float64, "n_items": pl.Int64,
-}  # fmt: skip
-STABILITY = {
-    "model": pl.String, "prompt": pl.String, "n_samples": pl.Int64, "same": pl.Float64, "spread": pl.Float64,
-    "alpha": pl.Float64, "n_items": pl.Int64,
-}  # fmt: skip
-POSITIONS = {
-    "model": pl.String, "prompt": pl.String, "position": pl.Int64, "n": pl.Int64, "share": pl.Float64,
-    "expected": pl.Float64, "p_value": pl.Float64,
-}  # fmt: skip
-DISTANCES = {"model": pl.String, "prompt": pl.String, "distance": pl.Float64, "n_items": pl.Int64}
-ITEMS = {
-    "item": pl.String, "mode": pl.Float64, "mode_label": pl.String, "mean": pl.Float64, "n_votes": pl.Int64,
-    "answer": pl.Float64, "answer_label": pl.String, "distance": pl.Float64, "n_voices": pl.Int64,
-    "n_silent": pl.Int64,
-}  # fmt: skip
-BANDS = {
-    "band": pl.Int64, "item": pl.String, "n_items": pl.Int64, "rating": pl.Float64, "model": pl.String,
-    "prompt": pl.String, "answer": pl.Float64, "n_answered": pl.Float64, "n_silent": pl.Float64,
-}  # fmt: skip
+ALPHAS = typed("models prompt level value n_models n_raters n_items")
+PROMPTS = typed("model prompt other same distance alpha n_items")
+STABILITY = typed("model prompt n_samples same spread alpha n_items")
+POSITIONS = typed("model prompt position n share expected p_value")
+DISTANCES = typed("model prompt distance n_items")
+ITEMS = typed("item mode mode_label mean n_votes answer answer_label distance n_voices n_silent")
+BANDS = typed(
+    "band item n_items rating model prompt answer n_answered n_silent",
+    n_answered=pl.Float64,
+    n_silent=pl.Float64,
+)
 _MOST_TIED = 3
 
 

@@ -18,17 +18,16 @@ from plurivox.base.wording import counted
 from plurivox.domain.part import Part
 from plurivox.engine.run import Sums, units_of
 from plurivox.infer.families import SIGNIFICANT, adjust, undecided
+from plurivox.infer.tables import typed
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, References, answering
 from plurivox.lenses.alignment.sums import Aligner, KernelAnswers, votes_of
 from plurivox.statistics.alignment import LEAST_HUMANS, LEAST_ITEMS, MAY_STAND_IN, stand_in_p, unit_values
 from plurivox.statistics.checks import Level
 
-STAND_INS = {
-    "model": pl.String, "prompt": pl.String, "reference": pl.Boolean, "omega": pl.Float64, "advantage": pl.Float64,
-    "advantage_low": pl.Float64, "advantage_high": pl.Float64, "n_humans": pl.Int64, "n_rejected": pl.Int64,
-    "n_few": pl.Int64, "tolerance": pl.Float64, "constant": pl.String, "constant_advantage": pl.Float64,
-    "p_value": pl.Float64, "p_adjusted": pl.Float64, "stands_in": pl.Boolean, "why": pl.String,
-}  # fmt: skip
+STAND_INS = typed(
+    "model prompt reference omega advantage advantage_low advantage_high n_humans n_rejected n_few tolerance constant "
+    "constant_advantage p_value p_adjusted stands_in why"
+)
 DRAWS, MORE_DRAWS = 1_999, 19_999
 """How often items are resampled, and how often if the p-value is too close to .05."""
 _AT_ONCE = 500

@@ -14,6 +14,7 @@ import polars as pl
 from plurivox.engine.pool import Running, in_batches
 from plurivox.infer.intervals import NORMAL_95, percentile_interval, wilson
 from plurivox.infer.permutation import Flips
+from plurivox.infer.tables import typed
 from plurivox.lenses.soft.interactions import (
     INTERACTIONS,
     FamilyTests,
@@ -35,12 +36,10 @@ LEADING = ("rps", "cross_entropy", "expected_rps", "expected_cross_entropy", "ex
 ROUNDING = 1e-11
 """Scores with a smaller relative difference are equal."""
 
-COMPARISONS = {
-    "bin": pl.String, "statistic": pl.String, "model": pl.String, "other": pl.String, "difference": pl.Float64,
-    "ci_low": pl.Float64, "ci_high": pl.Float64, "p_better": pl.Float64, "p_value": pl.Float64,
-    "p_adjusted": pl.Float64, "n_items": pl.Int64, "n_permutations": pl.Int64, "exact": pl.Boolean,
-    "claim": pl.Boolean, "note": pl.String,
-}  # fmt: skip
+COMPARISONS = typed(
+    "bin statistic model other difference ci_low ci_high p_better p_value p_adjusted n_items n_permutations exact "
+    "claim note"
+)
 
 
 def leading(metrics: Sequence[str]) -> str:
@@ -158,23 +157,12 @@ MOST_ITEMS = 5000
 """The most items used for the curve over prior strengths; of more, a sample is used."""
 BARS = 10
 
-SENSITIVITY = {
-    "strength": pl.Float64, "statistic": pl.String, "model": pl.String, "value": pl.Float64, "rank": pl.Int64,
-    "prior_share": pl.Float64,
-}  # fmt: skip
-PIT = {
-    "model": pl.String, "low": pl.Float64, "high": pl.Float64, "share": pl.Float64, "ci_low": pl.Float64,
-    "ci_high": pl.Float64,
-}  # fmt: skip
-RELIABILITY = {
-    "model": pl.String, "threshold": pl.String, "low": pl.Float64, "high": pl.Float64, "predicted": pl.Float64,
-    "observed": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "n_items": pl.Int64, "n_ratings": pl.Int64,
-}  # fmt: skip
-CALIBRATION = {
-    "model": pl.String, "pit_mean": pl.Float64, "pit_variance": pl.Float64, "calibration_error": pl.Float64,
-    "slope": pl.Float64, "slope_low": pl.Float64, "slope_high": pl.Float64, "ks": pl.Float64, "p_value": pl.Float64,
-    "n_items": pl.Int64, "n_ratings": pl.Int64,
-}  # fmt: skip
+SENSITIVITY = typed("strength statistic model value rank prior_share")
+PIT = typed("model low high share ci_low ci_high")
+RELIABILITY = typed("model threshold low high predicted observed ci_low ci_high n_items n_ratings")
+CALIBRATION = typed(
+    "model pit_mean pit_variance calibration_error slope slope_low slope_high ks p_value n_items n_ratings"
+)
 
 
 def sensitivity(target: ScoringTarget, scoring: Scoring, seed: int, how: Running) -> pl.DataFrame:

@@ -26,7 +26,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.domain.axis import names_raters
@@ -38,6 +37,7 @@ from plurivox.infer.families import SIGNIFICANT, adjust, most_shuffles, step_dow
 from plurivox.infer.grouping import Compared, Grouping
 from plurivox.infer.permutation import EXACT, ROUNDING, Flips, compare, exact_p
 from plurivox.infer.stopping import DrawPlan
+from plurivox.infer.tables import typed
 from plurivox.lenses.soft.matching import Floats
 from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import MetricSums, ScoringTarget, bins_and_all
@@ -253,11 +253,9 @@ BY_RATING = {"rps": "rps", "cross_entropy": "cross_entropy", "kl": "cross_entrop
 """Metrics whose differences are means over single ratings, and what these are scored by."""
 BINS, GROUPS, PARTS = "ratings of an item", "group", "items"
 
-INTERACTIONS = {
-    "kind": pl.String, "axis": pl.String, "group": pl.String, "statistic": pl.String, "model": pl.String,
-    "other": pl.String, "difference": pl.Float64, "elsewhere": pl.Float64, "p_value": pl.Float64,
-    "p_adjusted": pl.Float64, "n_items": pl.Int64, "n_permutations": pl.Int64, "claim": pl.Boolean,
-}  # fmt: skip
+INTERACTIONS = typed(
+    "kind axis group statistic model other difference elsewhere p_value p_adjusted n_items n_permutations claim"
+)
 
 
 Tests = tuple[list[tuple[object, ...]], Drawn]

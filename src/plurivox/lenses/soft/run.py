@@ -27,6 +27,7 @@ from plurivox.infer.grouping import Compared, items_of_values, raters_who_rated
 from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.keywords import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
+from plurivox.infer.tables import typed
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.soft.comparisons import (
     MOST_ITEMS,
@@ -417,6 +418,4 @@ def prior_weight(target: ScoringTarget, prior: Prior) -> pl.DataFrame:
         inside = np.ones(len(n), dtype=bool) if b == len(target.bins) else target.codes == b
         held = float(share[inside].mean()) if inside.any() else np.nan
         rows.append((target.axis, target.group, name, int(np.count_nonzero(inside)), int(n[inside].sum()), held))
-    schema = {"axis": pl.String, "group": pl.String, "bin": pl.String, "n_items": pl.Int64, "n_ratings": pl.Int64,
-              "prior_share": pl.Float64}  # fmt: skip
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=typed("axis group bin n_items n_ratings prior_share"), orient="row")
