@@ -34,7 +34,7 @@ from plurivox.lenses.alignment.matching import (
     as_answers,
     match,
 )
-from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
+from plurivox.lenses.alignment.stand_ins import StandIns
 from plurivox.lenses.alignment.sums import Aligner
 from plurivox.lenses.judge.biases import PLACES, Saving, bias_rows, corrected, position_bias
 from plurivox.lenses.judge.result import CARD, JudgeCard
@@ -221,8 +221,7 @@ def _tables(call: Call, matched: AnsweredItems, answers: Answers, level: Level) 
             for v, own in enumerate(agreements_of(alike, level, "none", how))
         ]
     aligner = Aligner(matched, np.ones(matched.top + 1), settings.seed, how)
-    closeness, references = Closeness.of(level, ratings.scale.values), References.of(matched, settings.seed)
-    stand_ins = StandIns(aligner, references, closeness, settings.tolerance).table()
+    stand_ins = StandIns(aligner, References.of(matched, settings.seed), level, settings.tolerance).table()
     card: list[dict[str, Any]] = []
     for v, agreements in enumerate(agreements_of(matched, level, settings.resample, how.doing("agreement"))):
         account = matched.accounts.row(by_predicate=_is(*voices[v]) & (pl.col("subset") == ALL), named=True)
