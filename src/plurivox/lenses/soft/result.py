@@ -14,10 +14,9 @@ from plurivox.infer.result import Result, Row, Statement, Table, frame_of
 from plurivox.infer.tables import typed
 from plurivox.infer.view import Column, P, Value, View, columns, filled, view_of, written
 from plurivox.infer.weighting import TITLE
-from plurivox.lenses.soft.comparisons import leading, ranked, shortened
-from plurivox.lenses.soft.interactions import BINS
+from plurivox.lenses.soft.comparisons import BINS
 from plurivox.lenses.soft.matching import REFERENCES
-from plurivox.lenses.soft.sums import ALL
+from plurivox.lenses.soft.sums import ALL, leading, ranked, shortened
 from plurivox.lenses.soft.words import SoftFindings
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL

@@ -30,16 +30,16 @@ from plurivox.infer.result import AxisDraws, Row, Table
 from plurivox.infer.tables import typed
 from plurivox.infer.weighting import tells_unweighted
 from plurivox.lenses.soft.comparisons import (
-    MOST_ITEMS,
-    SENSITIVITY,
-    calibration,
+    BY_RATING,
+    GROUPS,
+    PARTS,
+    Tests,
     compared,
-    leading,
-    ranked,
-    sensitivity,
+    over_bins,
+    over_groups,
+    scored_votes,
     two_by_two,
 )
-from plurivox.lenses.soft.interactions import BY_RATING, GROUPS, PARTS, Tests, over_bins, over_groups, scored_votes
 from plurivox.lenses.soft.matching import (
     NO_PREDICTION,
     REFERENCES,
@@ -59,7 +59,17 @@ from plurivox.lenses.soft.matching import (
 )
 from plurivox.lenses.soft.result import SoftScores, model_frame
 from plurivox.lenses.soft.settings import SoftSettings
-from plurivox.lenses.soft.sums import ALL, ScoreSums, ScoringTarget
+from plurivox.lenses.soft.sums import (
+    ALL,
+    MOST_ITEMS,
+    SENSITIVITY,
+    ScoreSums,
+    ScoringTarget,
+    calibration,
+    leading,
+    ranked,
+    sensitivity,
+)
 from plurivox.lenses.soft.words import SoftFindings
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring, step_lengths
 from plurivox.statistics.undefined import NO_RATING

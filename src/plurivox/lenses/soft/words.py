@@ -15,7 +15,7 @@ from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_stateme
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import Row, Statement, p_text, told
 from plurivox.infer.weighting import weighted_statements
-from plurivox.lenses.soft.interactions import BINS, GROUPS, PARTS
+from plurivox.lenses.soft.comparisons import BINS, GROUPS, PARTS
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
 from plurivox.statistics.registry import LABELS
