@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,8 @@ from plurivox.lenses.alignment.sums import (
     Aligner,
     Codes,
     KernelAnswers,
-    MeanDistances,
     ShownGroup,
+    mean_distances,
     vote_counts,
 )
 from plurivox.statistics.checks import Level, level_of, prior_of, usual_level
@@ -102,7 +103,7 @@ class VoiceDistances:
 
         aligner, matched = self.aligner, self.aligner.matched
         sums = aligner.distances(codes, n_groups, by_subset=len(subsets) > 1)
-        finish, observed = MeanDistances(matched.top), sums.totals()
+        finish, observed = partial(mean_distances, matched.top), sums.totals()
         whole, values = and_all(observed)[0], finish(observed)[0]
         xrr = None if self.reference else aligner.xrr(codes, n_groups, self.level)
         more = matched.subset, len(matched.subsets) + 1

@@ -6,8 +6,8 @@ also valid where items of some bins vary more (Chung & Romano 2013, Annals of St
 items by an attribute are tested in the same way.
 
 **Groups.** Only scores that are means over an item's ratings, CE and RPS, can be compared between groups of unequal
-size. With δ = score of one model − score of the other for a single rating, and δ̄_i its mean over all ratings of item i by
-raters of the axis, a group's sum of δ − δ̄_i over its ratings is::
+size. With δ = score of one model − score of the other for a single rating, and δ̄_i its mean over all ratings of item i
+by raters of the axis, a group's sum of δ − δ̄_i over its ratings is::
 
     Σ_i n_gi n_ri / (n_gi + n_ri) · (mean δ of the group − mean δ of the rest)
 

@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,11 +51,11 @@ from plurivox.lenses.soft.matching import (
     Prior,
     bin_codes,
     bins_of,
-    check_train,
     folds_of,
     match,
     prior_words,
     reference_predictions,
+    require_points,
     resolve_prior,
 )
 from plurivox.lenses.soft.result import SoftScores, model_frame
@@ -293,12 +294,15 @@ def soft_scores(
     ('rps', ['near', 'far'])
     """
     known = predictions if isinstance(predictions, Predictions) else Predictions.from_frame(predictions, ratings.scale)
-    check_train(ratings, train)
+    if train is not None:
+        require_points("training ratings", train.scale, ratings.scale)
     matched = match(ratings, known, min_ratings=settings.min_ratings, strict=settings.strict)
     counts = ratings.counts()[matched.items]
     prior = resolve_prior(settings.prior, counts, train)
     others = None if train is None else train.counts()
-    work = SoftScoring(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
+    lengths = partial(step_lengths, len(ratings.scale), settings.normalized)
+    scoring = Scoring(prior.weights, lengths(ratings.scale.values), lengths(), settings.floor, settings.metrics)
+    work = SoftScoring(ratings, known.models, matched, prior, others, scoring, settings, how)
     whole = work.everybody(bins_of(counts.sum(axis=1), settings.bins))
     found = work.score(whole, "scoring")
     call = Call.of(ratings, settings, how, rated=work.rated(), exchanged=bool(settings.by))
@@ -404,12 +408,6 @@ def _kept_draws(found: TargetScores) -> tuple[AxisDraws, ...]:
         AxisDraws("model", names, (), nothing, found.scored.metrics, kept[:, b], label)
         for b, label in enumerate([*target.bins, ALL])
     )
-
-
-def _scoring(ratings: Ratings, prior: Prior, settings: SoftSettings) -> Scoring:
-    n_points, normalized = len(ratings.scale), settings.normalized
-    moved = step_lengths(n_points, normalized, ratings.scale.values)
-    return Scoring(prior.weights, moved, step_lengths(n_points, normalized), settings.floor, settings.metrics)
 
 
 def _shared(ratings: Ratings, matched: PredictedItems, train: Ratings) -> int:
