@@ -197,9 +197,8 @@ class SoftFindings:
             rest = [metric for metric in self.found.metrics if metric not in metrics]
             other = f"; by {_listed(rest)} no model is" if rest else ""
             if len(self.found.metrics) > 1:
-                return [
-                    Statement(f"{name} is certainly first by {_listed(metrics, len(self.found.metrics))}{other}.", 1.9)
-                ]
+                by = _listed(metrics, len(self.found.metrics))
+                return [Statement(f"{name} is certainly first by {by}{other}.", 1.9)]
         return []
 
     def _interactions(self) -> list[Statement]:
