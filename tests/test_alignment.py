@@ -18,7 +18,7 @@ from plurivox.base.errors import ColumnError, DuplicateError, InputError, Select
 from plurivox.domain import counts as counts_module
 from plurivox.domain.answers import Answers
 from plurivox.domain.part import cut
-from plurivox.lenses.alignment.models import guessed_families
+from plurivox.lenses.alignment.run import guessed_families
 from plurivox.statistics import ada_met, ada_met_answered, expected_emd, modes, voter_distance, xrr
 from plurivox.statistics.undefined import NO_REFERENCE
 from support import Write

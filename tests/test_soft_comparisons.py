@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from plurivox.infer.families import METHODS, adjust
-from plurivox.lenses.soft.interactions import ALIKE, ENDLESS, NO_ITEM, ONE_ITEM
+from plurivox.lenses.soft.comparisons import ALIKE, ENDLESS, NO_ITEM, ONE_ITEM
 from plurivox.lenses.soft.words import SoftFindings
 from soft_studies import (
     LEFT,

@@ -22,8 +22,8 @@ from scipy import integrate, special
 import plurivox as pv
 from plurivox import statistics
 from plurivox.base.errors import InputError, SoftScoresWarning
-from plurivox.lenses.soft.comparisons import STRENGTHS
 from plurivox.lenses.soft.matching import FOLDS, folds_of
+from plurivox.lenses.soft.sums import STRENGTHS
 from plurivox.lenses.soft.words import SoftFindings
 from soft_studies import (
     EMPIRICAL,

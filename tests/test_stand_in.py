@@ -417,7 +417,7 @@ def test_large_studies_take_about_a_second(study: tuple[pv.Ratings, pl.DataFrame
 
     from plurivox.engine.pool import Running
     from plurivox.lenses.alignment.matching import References, as_answers, match
-    from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
+    from plurivox.lenses.alignment.stand_ins import StandIns
     from plurivox.lenses.alignment.sums import Aligner
 
     rng = np.random.default_rng(0)
@@ -434,8 +434,7 @@ def test_large_studies_take_about_a_second(study: tuple[pv.Ratings, pl.DataFrame
     })  # fmt: skip
     matched = match(ratings, as_answers(answers, ratings), None)
     work = StandIns(
-        Aligner(matched, np.ones(5), 0, Running()), References.of(matched, 0),
-        Closeness.of("ordinal", ratings.scale.values), 0.1,
+        Aligner(matched, np.ones(5), 0, Running()), References.of(matched, 0), "ordinal", 0.1
     )  # fmt: skip
     work.table()  # compiled
     start = perf_counter()

@@ -111,3 +111,27 @@ class ModelResult(Result):
 
     def _table(self, name: str) -> pl.DataFrame:
         return next(table.frame for table in self.tables if table.name == name)
+
+
+_TYPES: dict[str, Any] = {
+    name: kind
+    for kind, names in (
+        (pl.String, "bin statistic model models other note threshold kind axis group prompt subset next by constant "
+                    "constant_answer why level item mode_label answer_label requirement quantity"),
+        (pl.Boolean, "exact claim over_items follows reference stands_in holds shifted biased"),
+        (pl.Int64, "rank answered refused unreadable failed missing position n band place scored of"),
+    )
+    for name in names.split()
+}  # fmt: skip
+
+
+def typed(names: str, **others: Any) -> dict[str, Any]:
+    """Return the schema of a table about models: names say what columns hold, ``n_…`` are counts, the rest numbers.
+
+    Examples
+    --------
+    >>> typed("model n_items value")
+    {'model': String, 'n_items': Int64, 'value': Float64}
+    """
+    known = {name: _TYPES.get(name, pl.Int64 if name.startswith("n_") else pl.Float64) for name in names.split()}
+    return known | others

@@ -27,7 +27,7 @@ except ImportError:
 from plurivox.models.fitting import fit
 from plurivox.models.kinds import MODELS
 from plurivox.models.predictor import Predictor, load
-from plurivox.models.records import Epoch, Training
-from plurivox.models.records import TrainingSettings as Settings
+from plurivox.models.training import Epoch, Training
+from plurivox.models.training import TrainingSettings as Settings
 
 __all__ = ["MODELS", "Epoch", "Predictor", "Settings", "Training", "fit", "load"]

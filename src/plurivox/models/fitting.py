@@ -20,8 +20,17 @@ from plurivox.infer.lens import counting_alike
 from plurivox.models.inputs import Examples, ItemTable
 from plurivox.models.kinds import kind_named
 from plurivox.models.predictor import Predictor, refuse_names, versions
-from plurivox.models.records import Training, TrainingSettings, plain
-from plurivox.models.training import SMOOTHING, Progress, TrainingItems, constant_loss, repeatable, train
+from plurivox.models.training import (
+    SMOOTHING,
+    Progress,
+    Training,
+    TrainingItems,
+    TrainingSettings,
+    constant_loss,
+    plain,
+    repeatable,
+    train,
+)
 
 NO_BETTER = "its loss on held-out items is no lower than that of the same prediction for all, so the texts did not help"
 

@@ -14,8 +14,8 @@ from plurivox.base.errors import ColumnError, DuplicateError, IdError, InputErro
 from plurivox.domain.attributes import COUNTED_FROM_1, Locate, id_texts, places_of, where
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.raw import to_polars
-from plurivox.models.records import TrainingSettings
 from plurivox.models.texts import Turns
+from plurivox.models.training import TrainingSettings
 
 _MANY = 10**9  # the most ratings of one item from which NumPy can draw without replacement
 

@@ -34,9 +34,8 @@ from plurivox.domain.scale import Scale, text_of
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.models.inputs import ItemTable, turns_of
 from plurivox.models.kinds import kind_named
-from plurivox.models.records import Training, TrainingSettings
 from plurivox.models.texts import Encoder, Turns
-from plurivox.models.training import AT_ONCE, log_shares, one_thread
+from plurivox.models.training import AT_ONCE, Training, TrainingSettings, log_shares, one_thread
 
 BLOCK = 4096
 """Items that are read together."""

@@ -59,7 +59,8 @@ def judge_card_data(found: JudgeCard, model: str | None = None) -> pl.DataFrame:
 
     For bias, ``two raters`` spans nine in ten raters, and has no value.
     """
-    rows = [row for voice in _shown(found, model) for row in (*_shares(found, voice), *_points(found, voice))]
+    voices = _voices(found, model)[:MOST_CARDS]
+    rows = [row for voice in voices for row in (*_shares(found, voice), *_points(found, voice))]
     frame = pl.DataFrame(rows, schema=_MARKS, orient="row")
     return frame if (frame["prompt"] != "").any() else frame.drop("prompt")
 
@@ -80,7 +81,8 @@ def judge_card(found: JudgeCard, model: str | None = None) -> Chart:
     >>> chart.to_dict()["title"]["text"].startswith("model-a can ")
     True
     """
-    voices, shown = _voices(found, model), _shown(found, model)
+    voices = _voices(found, model)
+    shown = voices[:MOST_CARDS]
     cards = [(_shares(found, voice), _points(found, voice)) for voice in shown]
     names = [[mark[3] for mark in marks] for card in cards for marks in card]
     width = min(Rows.listed(unique_labels(dict.fromkeys(own), _LABEL)).plot_width(_NUMBER) for own in names)
@@ -96,26 +98,17 @@ def judge_card(found: JudgeCard, model: str | None = None) -> Chart:
         "off from the others. * certainly off, ** also farther than single raters, after correction. "
     )
     left = f"{len(shown)} of {len(voices)} models shown. " if len(shown) < len(voices) else ""
-    return themed(chart, _title(found, voices), left + words)
+    kinds = Counter(found.verdict(voice).kind for voice in voices)
+    title = f"Of {counted(len(voices), 'model')} as judges: {listed([f'{kinds[k]} {k}' for k in KINDS if kinds[k]])}"
+    if len(voices) == 1:
+        title = f"{voices[0]} {MEANING[found.verdict(voices[0]).kind]}"
+    return themed(chart, title, left + words)
 
 
 def _voices(found: JudgeCard, model: str | None) -> list[Voice]:
     """Return the models to draw."""
     g.known("model", model, (None, *dict.fromkeys(voice.model for voice in found.voices)))
     return [voice for voice in found.voices if model in (None, voice.model)]
-
-
-def _shown(found: JudgeCard, model: str | None) -> list[Voice]:
-    return _voices(found, model)[:MOST_CARDS]
-
-
-def _title(found: JudgeCard, voices: list[Voice]) -> str:
-    """State the verdict on one model, or count those on several."""
-    if len(voices) == 1:
-        return f"{voices[0]} {MEANING[found.verdict(voices[0]).kind]}"
-    kinds = Counter(found.verdict(voice).kind for voice in voices)
-    said = [f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind]]
-    return f"Of {counted(len(voices), 'model')} as judges: {listed(said)}"
 
 
 Mark = tuple[Any, ...]

@@ -31,7 +31,7 @@ _FAR = 4
 def soft_ranking_data(result: SoftScores, bin: str = ALL) -> pl.DataFrame:  # noqa: A002
     """Return what :func:`soft_ranking` draws: every score with its interval, the best model first."""
     order = [*_chosen(result, bin), *REFERENCES]
-    frame = result.to_frame().filter(axis=ALL, group=ALL, subset=ALL, bin=_known(bin, result))
+    frame = result.to_frame().filter(axis=ALL, group=ALL, subset=ALL, bin=bin)
     place = pl.col("model").replace_strict(order, range(len(order)), default=None, return_dtype=pl.Int64)
     frame = frame.with_columns(place=place, kind=pl.col("statistic").is_in(EMPIRICAL).replace_strict(_KINDS))
     return frame.filter(pl.col("place").is_not_null()).sort("place", maintain_order=True).select(
@@ -220,13 +220,9 @@ def _encodings(shown: Sequence[str], labels: Sequence[str]) -> Spec:
 _KINDS = {True: "empirical", False: "expected"}
 
 
-def _known(bin_: str, result: SoftScores) -> str:
-    return g.known("bin", bin_, (ALL, *result.bins))
-
-
 def _chosen(result: SoftScores, bin_: str) -> list[str]:
     """Return the best models, as many as there are colours."""
-    return result.ranking(result.main, _known(bin_, result))[: len(COLOURS)]
+    return result.ranking(result.main, g.known("bin", bin_, (ALL, *result.bins)))[: len(COLOURS)]
 
 
 def _in_order(result: SoftScores, drawn: pl.DataFrame) -> list[str]:

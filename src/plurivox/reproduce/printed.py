@@ -25,9 +25,8 @@ from plurivox.domain.raw import require_columns
 from plurivox.domain.reader import Reading, read_answer
 from plurivox.domain.scale import Scale
 from plurivox.lenses.alignment.matching import match
-from plurivox.lenses.alignment.models import alphas
 from plurivox.lenses.alignment.result import Alignment
-from plurivox.lenses.alignment.run import alignment
+from plurivox.lenses.alignment.run import alignment, alphas
 from plurivox.lenses.cohesion.run import cohesion
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.run import soft_scores

@@ -20,6 +20,7 @@ try:
 except ImportError:
     raise MissingExtraError("plurivox.torch needs PyTorch", "torch") from None
 
+from plurivox.torch.inputs import empirical_target, posterior_target, smoothed_target
 from plurivox.torch.losses import (
     cross_entropy,
     emd,
@@ -32,7 +33,6 @@ from plurivox.torch.losses import (
     kl,
     rps,
 )
-from plurivox.torch.targets import empirical_target, posterior_target, smoothed_target
 
 __all__ = [
     "cross_entropy", "emd", "empirical_target", "expected_cross_entropy", "expected_emd", "expected_js", "expected_kl",

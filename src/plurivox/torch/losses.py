@@ -18,8 +18,17 @@ from torch import Tensor
 
 from plurivox.base.errors import InputError
 from plurivox.torch import expectations
-from plurivox.torch.inputs import Counts, Prediction, as_counts, as_numbers, as_prediction, as_prior, check, reduced
-from plurivox.torch.targets import shares_of
+from plurivox.torch.inputs import (
+    Counts,
+    Prediction,
+    as_counts,
+    as_numbers,
+    as_prediction,
+    as_prior,
+    check,
+    reduced,
+    shares_of,
+)
 
 
 class How(TypedDict, total=False):

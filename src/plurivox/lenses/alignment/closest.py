@@ -30,6 +30,7 @@ from plurivox.infer.grouping import Grouping
 from plurivox.infer.inference import Inference, Shuffled
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.result import AxisDraws, Row
+from plurivox.infer.tables import typed
 from plurivox.lenses.alignment.matching import Floats
 from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.sums import Aligner, GroupPairs, differences, influences, shifted, wins
@@ -39,20 +40,11 @@ MANY_VOTES = 10.0
 """With this many votes of the smallest group per item or more, modes decide which group is closest; below, votes."""
 MISSED = 0.02
 """How often any interval over items may miss: for a coin, two groups with unrelated views differ by that alone."""
-_KEYS = {"model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String}
-CLOSEST = {
-    **_KEYS, "next": pl.String, "by": pl.String, "gap": pl.Float64, "beyond_order": pl.Float64,
-    "over_items": pl.Boolean, "follows": pl.Boolean, "n_compared": pl.Int64, "n_groups": pl.Int64, "n_items": pl.Int64,
-}  # fmt: skip
-STANDINGS = {
-    **_KEYS, "by": pl.String, "value": pl.Float64, "margin": pl.Float64, "wins": pl.Float64, "matched": pl.Float64,
-    "n_raters": pl.Int64, "n_items": pl.Int64,
-}  # fmt: skip
-CONTRASTS = {
-    **_KEYS, "other": pl.String, "by": pl.String, "difference": pl.Float64, "ci_low": pl.Float64,
-    "ci_high": pl.Float64, "beyond_order": pl.Float64, "beyond_low": pl.Float64, "beyond_high": pl.Float64,
-    "matched": pl.Float64, "n_items": pl.Int64,
-}  # fmt: skip
+CLOSEST = typed("model prompt axis group next by gap beyond_order over_items follows n_compared n_groups n_items")
+STANDINGS = typed("model prompt axis group by value margin wins matched n_raters n_items")
+CONTRASTS = typed(
+    "model prompt axis group other by difference ci_low ci_high beyond_order beyond_low beyond_high matched n_items"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

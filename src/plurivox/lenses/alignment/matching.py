@@ -17,13 +17,12 @@ from plurivox.domain.attributes import as_categories, category_order, places_of
 from plurivox.domain.ratings import Ratings
 from plurivox.domain.reader import STATES
 from plurivox.domain.scale import Scale, text_of
+from plurivox.infer.tables import typed
+from plurivox.statistics.alignment import modes
 from plurivox.statistics.checks import tie_priorities
 
 ALL = "all"
-ACCOUNTS = {
-    "model": pl.String, "prompt": pl.String, "subset": pl.String, "n_items": pl.Int64, "answered": pl.Int64,
-    "refused": pl.Int64, "unreadable": pl.Int64, "failed": pl.Int64, "missing": pl.Int64,
-}  # fmt: skip
+ACCOUNTS = typed("model prompt subset n_items answered refused unreadable failed missing")
 """How many rated items each voice answered and how; with several samples, an item gets the best of their states."""
 
 Floats = NDArray[np.float64]
@@ -323,3 +322,108 @@ def answering(matched: AnsweredItems, items: Ints, names: list[str], points: NDA
         voice=np.tile(np.arange(len(names)), len(items)), point=np.ascontiguousarray(points.T).reshape(size),
         part=np.ones(size), shares=None, shown=None, order=None,
     )  # fmt: skip
+
+
+# Items and answers side by side ---------------------------------------------------------------------------------------
+
+MOST_BANDS = 50
+"""The most bands that items are put into."""
+_MOST_TIED = 3
+DISTANCES = typed("model prompt distance n_items")
+ITEMS = typed("item mode mode_label mean n_votes answer answer_label distance n_voices n_silent")
+BANDS = {
+    **typed("band item n_items rating model prompt answer n_answered n_silent"), "n_answered": pl.Float64,
+    "n_silent": pl.Float64,
+}  # fmt: skip
+
+
+def distances(matched: AnsweredItems) -> pl.DataFrame:
+    """Return how many of each voice's answers lie at each distance from the mode of all votes; null where none."""
+    counts = matched.ratings.counts()
+    far = np.abs(modes(counts)[:, np.newaxis] - np.arange(counts.shape[1])).round(6)
+    known, code = np.unique(far, return_inverse=True)
+    none = len(known)
+    of_answer = np.where(matched.point >= 0, code.reshape(far.shape)[matched.item, matched.point], none)
+    cells = matched.voice * (none + 1) + of_answer
+    n = np.bincount(cells, weights=matched.part, minlength=len(matched.voices) * (none + 1)).reshape(-1, none + 1)
+    far_of = [*known.tolist(), None]
+    found = [(*matched.voices[v], far_of[at], round(float(n[v, at]))) for v, at in zip(*np.nonzero(n > 0), strict=True)]
+    return pl.DataFrame(found, schema=DISTANCES, orient="row")
+
+
+def item_table(matched: AnsweredItems) -> pl.DataFrame:
+    """Return each item with votes and answers, on the points of the scale: numbers by its values, and labels.
+
+    Mode, mean, mean answer, mean distance of answers from votes, and the labels that were given most often. Items whose
+    mean answer and mean vote are farthest apart come first.
+    """
+    scale, counts = matched.ratings.scale, matched.ratings.counts()
+    (n_items, n_points), values = counts.shape, np.array(scale.values)
+    n_votes = counts.sum(axis=1)
+    cells = matched.item * (n_points + 1) + np.where(matched.point >= 0, matched.point, n_points)
+    given = np.bincount(cells, weights=matched.part, minlength=n_items * (n_points + 1)).reshape(n_items, -1)
+    silent, given = given[:, n_points], given[:, :n_points]
+    weight = given.sum(axis=1)
+    most = counts == counts.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        per_point = (counts @ np.abs(values[:, None] - values)) / n_votes[:, None]
+        far = (given * per_point).sum(axis=1) / weight
+        mean, answer = (counts @ values) / n_votes, (given @ values) / weight
+    frame = pl.DataFrame({
+        "item": matched.ratings.items["item"].cast(pl.String), "mode": (most @ values) / most.sum(axis=1),
+        "mode_label": _labels(counts, scale), "mean": mean, "n_votes": n_votes, "answer": answer,
+        "answer_label": _labels(given, scale), "distance": far, "n_voices": weight.round(), "n_silent": silent.round(),
+    })  # fmt: skip
+    frame = frame.select([pl.col(name).cast(kind) for name, kind in ITEMS.items()])
+    asked = (pl.col("n_voices") + pl.col("n_silent") > 0) & (pl.col("n_votes") > 0)
+    apart = (pl.col("answer") - pl.col("mean")).abs().fill_nan(None)  # those without an answer come last
+    return frame.filter(asked).sort(apart, "item", descending=[True, False], nulls_last=True)
+
+
+def item_bands(matched: AnsweredItems) -> pl.DataFrame:
+    """Return the mean answer of each voice to bands of items, sorted by their mean rating, on the scale's values.
+
+    A band is one item, and has its name, if there are at most :data:`MOST_BANDS` items; otherwise the sizes of bands
+    differ by one item at most.
+    """
+    counts, values = matched.ratings.counts(), np.array(matched.ratings.scale.values)
+    n_votes, n_voices = counts.sum(axis=1), len(matched.voices)
+    asked = np.flatnonzero((n_votes > 0) & (np.diff(matched.rows) > 0))
+    mean = (counts[asked] @ values) / n_votes[asked]
+    order = np.argsort(mean, kind="stable")
+    n_bands = min(len(asked), MOST_BANDS)
+    band_of = np.full(len(n_votes), -1, dtype=np.int64)
+    band_of[asked[order]] = np.arange(len(asked)) * n_bands // max(len(asked), 1)
+    of_answer = band_of[matched.item]
+    inside = of_answer >= 0
+    cell = (of_answer * n_voices + matched.voice)[inside]
+    point, part = matched.point[inside], matched.part[inside]
+    answered = point >= 0
+    size = n_bands * n_voices
+    given = np.bincount(cell[answered], part[answered], minlength=size)
+    silent = np.bincount(cell[~answered], part[~answered], minlength=size)
+    with np.errstate(invalid="ignore"):
+        answer = np.bincount(cell[answered], part[answered] * values[point[answered]], minlength=size) / given
+    n_items = np.bincount(band_of[asked], minlength=n_bands)
+    rating = np.bincount(band_of[asked[order]], mean[order], minlength=n_bands) / n_items
+    names = matched.ratings.items["item"].cast(pl.String).gather(asked[order]).to_list()
+    alone = names if n_bands == len(asked) else [None] * n_bands
+    cells = zip(np.ndindex(n_bands, n_voices), np.stack([answer, given, silent], axis=-1).tolist(), strict=True)
+    rows = [
+        (band, alone[band], int(n_items[band]), float(rating[band]), *matched.voices[v], *own)
+        for (band, v), own in cells
+    ]
+    return pl.DataFrame(rows, schema=BANDS, orient="row").with_columns(pl.col("answer").fill_nan(None))
+
+
+def _labels(counts: NDArray[Any], scale: Scale) -> list[str]:
+    """Return the label of the most frequent point of each row, up to three labels if points tie, empty without any."""
+    labels = [str(label) for label in scale.labels]
+    top = counts.max(axis=1, keepdims=True)
+    most = (counts >= top - 1e-9) & (top > 0)
+    n = most.sum(axis=1)
+    found = [labels[place] for place in most.argmax(axis=1)]
+    for row in np.flatnonzero(n != 1).tolist():
+        tied = [labels[place] for place in np.flatnonzero(most[row])]
+        found[row] = "" if not tied else " / ".join(tied) if len(tied) <= _MOST_TIED else f"{len(tied)} points tie"
+    return found

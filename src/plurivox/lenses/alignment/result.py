@@ -14,7 +14,7 @@ from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted
 from plurivox.domain.answers import Voice
 from plurivox.infer.result import Row, Statement, frame_of
-from plurivox.infer.tables import ModelResult
+from plurivox.infer.tables import ModelResult, typed
 from plurivox.infer.view import Column, P, View, columns, filled, view_of
 from plurivox.lenses.alignment.matching import ALL, N_RANDOM
 from plurivox.lenses.alignment.sums import REFERENCE
@@ -46,9 +46,8 @@ class Alignment(ModelResult):
 
         Answers without judgement, such as a constant, are marked by ``reference``.
         """
-        schema = {"model": pl.String, "prompt": pl.String, "reference": pl.Boolean}
         own = [(row.model, row.prompt, row.kind == REFERENCE) for row in self.rows]
-        return pl.DataFrame(own, schema=schema, orient="row").hstack(frame_of(self.rows))
+        return pl.DataFrame(own, schema=typed("model prompt reference"), orient="row").hstack(frame_of(self.rows))
 
     def row(
         self, model: str, statistic: str = "ada_met", *, prompt: str | None = None, axis: str = ALL, group: str = ALL,

@@ -1,24 +1,28 @@
-"""One call of alignment: distances from all raters and each group, the closest groups, models as raters."""
+"""One call of alignment: distances from all raters and each group, the closest groups, models among themselves."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from plurivox.base.errors import SelectionError
-from plurivox.domain.answers import Answers
-from plurivox.domain.part import Part
+from plurivox.domain.answer_columns import ANSWERED, REFUSED, UNREADABLE
+from plurivox.domain.answers import Answers, Voice
+from plurivox.domain.attributes import places_of
 from plurivox.domain.ratings import Ratings
-from plurivox.domain.scale import Label
 from plurivox.domain.scale_files import GivenScale, as_scale
 from plurivox.engine.pool import Running
-from plurivox.engine.run import Sums, Values, and_all
+from plurivox.engine.run import and_all
 from plurivox.infer.call import Call
 from plurivox.infer.claims import tells_unweighted
 from plurivox.infer.grouping import Compared, Grouping
@@ -26,37 +30,41 @@ from plurivox.infer.inference import Inference
 from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import Row, Table
-from plurivox.lenses.alignment import models
+from plurivox.infer.tables import typed
 from plurivox.lenses.alignment.closest import MISSED, Closest, corrected_leads, frames
 from plurivox.lenses.alignment.matching import (
     ALL,
+    BANDS,
+    DISTANCES,
+    ITEMS,
     AnsweredItems,
     AnswersLike,
+    Ints,
     References,
     account_items,
     as_answers,
+    distances,
+    item_bands,
+    item_table,
     match,
     on_scale,
     subsets_of,
 )
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.settings import AlignmentSettings
-from plurivox.lenses.alignment.stand_ins import STAND_INS, Closeness, StandIns
+from plurivox.lenses.alignment.stand_ins import STAND_INS, StandIns, as_raters
 from plurivox.lenses.alignment.sums import (
     REFERENCE,
     STATISTICS,
     Aligner,
     Codes,
     KernelAnswers,
-    MeanDistances,
     ShownGroup,
+    mean_distances,
     vote_counts,
-    votes_of,
 )
-from plurivox.lenses.responsiveness.references import EACH, by_others, split
-from plurivox.lenses.responsiveness.run import notes_of
 from plurivox.statistics.checks import Level, level_of, prior_of, usual_level
-from plurivox.statistics.responsiveness import MEASURES
+from plurivox.statistics.cohesion import krippendorff_alpha
 
 # The rows of an alignment result --------------------------------------------------------------------------------------
 # The rows of an alignment result: how far each voice is from all raters, subset by subset, and from each group.
@@ -95,7 +103,7 @@ class VoiceDistances:
 
         aligner, matched = self.aligner, self.aligner.matched
         sums = aligner.distances(codes, n_groups, by_subset=len(subsets) > 1)
-        finish, observed = MeanDistances(matched.top), sums.totals()
+        finish, observed = partial(mean_distances, matched.top), sums.totals()
         whole, values = and_all(observed)[0], finish(observed)[0]
         xrr = None if self.reference else aligner.xrr(codes, n_groups, self.level)
         more = matched.subset, len(matched.subsets) + 1
@@ -136,77 +144,161 @@ def _with(base: Row, statistic: str, value: float) -> Row:
     return row.with_note("expected disagreement is 0, or no item has both" if statistic == "xrr" else why)
 
 
-# Models as raters -----------------------------------------------------------------------------------------------------
-# Models as raters: how their answers respond to severity, as trained raters, all raters or a group see it.
-#
-# An answer meets the ratings of its item. MPA and WRA are computed from how often each answer meets each rating, as
-# for a human rater. A model is not one of the raters, so no rating is left out.
+# Models among themselves: agreement, prompts, samples, position bias --------------------------------------------------
 
-AS_RATER = ("mpa", "wra")
+ALL_MODELS, WITH_HUMANS, HUMANS = "all models", "all models and humans", "humans"
+ALPHAS = typed("models prompt level value n_models n_raters n_items")
+PROMPTS = typed("model prompt other same distance alpha n_items")
+STABILITY = typed("model prompt n_samples same spread alpha n_items")
+POSITIONS = typed("model prompt position n share expected p_value")
 
 
-def met_ratings_of(given: KernelAnswers, codes: NDArray[np.int32], n_groups: int, n_met: int, part: Part) -> Sums:
-    """Return which ratings of each group the answers of each voice meet: voices × groups × answers × points.
+def first_answers(answers: Answers) -> tuple[NDArray[np.int8], NDArray[np.int16]]:
+    """Return items × voices: state and point of the first sample with an answer, else of the first; -1 for none."""
+    shape = (len(answers.items), len(answers.voices))
+    state, point = np.full(shape, -1, dtype=np.int8), np.full(shape, -1, dtype=np.int16)
+    if answers.sample.any():
+        last_wins = np.lexsort((-answers.sample, -answers.state, answers.voice, answers.item))
+    else:
+        last_wins = slice(None)  # type: ignore[assignment]  # one sample of each
+    place = answers.item[last_wins], answers.voice[last_wins]
+    state[place], point[place] = answers.state[last_wins], answers.point[last_wins]
+    return state, point
 
-    ``votes`` counts the answers that meet any. ``n_met`` is how many points the ratings have.
+
+def alphas(
+    answers: Answers, matched: AnsweredItems | None, families: Mapping[str, Sequence[str]], *, published: bool
+) -> pl.DataFrame:
+    """Return Krippendorff's alpha among models, within families and with humans, for each prompt, on two levels.
+
+    Humans on their own come last, on all items that a model was asked about. Refusals and unreadable answers are
+    missing; under the published convention they are two more categories, on the nominal level only.
     """
-    from plurivox.kernels.alignment import met_ratings
+    state, point = first_answers(answers)
+    n_points = len(answers.scale)
+    human, n_raters = None, 0
+    if matched is not None:  # the votes of all raters, in the order of the answers' items
+        place, n_raters = places_of(answers.items, matched.ratings.items["item"]), matched.ratings.n_raters
+        human = np.zeros((len(place), n_points), dtype=np.int64)
+        human[place >= 0] = matched.ratings.counts()[place[place >= 0]]
+    levels = ("nominal",) if published else ("nominal", "ordinal")
+    found: list[tuple[object, ...]] = []
 
-    shape = (1, given.n_voices, n_groups, given.n_points)
-    sums = Sums(tables=np.zeros((*shape, n_met)), votes=np.zeros(shape))
-    rows, voice, point, _ = given.within(part)
-    arrays = (array[0] for array in sums.values())
-    met_ratings(*votes_of(part), codes, n_met, rows, voice, point, *arrays)
-    return sums
+    def add(name: str, prompt: str, counts: Ints, n_models: int, n_raters: int) -> None:
+        n_items = int(np.count_nonzero(counts.sum(axis=1) >= 2))
+        found.extend(
+            (name, prompt, level, krippendorff_alpha(counts, level), n_models, n_raters, n_items) for level in levels
+        )
 
-
-def as_raters(
-    aligner: Aligner, axes: Sequence[Compared], trained: Ratings | None, threshold: Label | None
-) -> list[Row]:
-    """Return MPA and WRA of models as raters, against trained raters or against all raters and each group."""
-    matched, ratings = aligner.matched, aligner.matched.ratings
-    answered = np.flatnonzero(matched.point >= 0)
-    _, first = np.unique(matched.item[answered] * len(matched.voices) + matched.voice[answered], return_index=True)
-    kept = answered[first]  # the first answer of every voice to every item
-    places = np.searchsorted(matched.item[kept], np.arange(len(matched.rows))).astype(np.int64)
-    given = KernelAnswers.of(matched)._replace(
-        rows=places, voice=matched.voice[kept], point=matched.point[kept], share=np.ones(len(kept))
-    )
-    if trained is not None:
-        items = np.flatnonzero(np.diff(given.rows))
-        nobody = pl.Series([], dtype=pl.String)  # models are not among the raters
-        reference = by_others(ratings.items["item"].gather(items), nobody, trained, threshold)
-        part = Part(0, reference.offsets, np.zeros_like(reference.raters), reference.scores, np.zeros(0, np.int64))
-        judged = given._replace(rows=given.rows[np.append(items, len(given.rows) - 1)])
-        sums = met_ratings_of(judged, np.zeros(1, np.int32), 1, reference.n_points, part)
-        everybody = ShownGroup.everybody(trained.n_raters)
-        return _as_rater(matched, sums["tables"][0, :, 0], sums["votes"][0, :, 0], everybody)
-    _, place = split(ratings.scale, np.arange(given.n_points), EACH if threshold is None else threshold)
-    sides = np.eye(int(place.max()) + 1)[place]  # points × sides of the boundaries
-    each = [(axis.codes, len(axis), shown) for one in axes for axis, shown in ShownGroup.shown(one)]
-    rows = []
-    for codes, n_groups, shown in [(aligner.everybody(), 1, [ShownGroup.everybody(ratings.n_raters)]), *each]:
-        sums = aligner.added(met_ratings_of, given, codes, n_groups, given.n_points)
-        for group in shown:
-            rows += _as_rater(matched, sums["tables"][0, :, group.at] @ sides, sums["votes"][0, :, group.at], group)
-    return rows
+    for prompt in sorted({voice.prompt for voice in answers.voices}):
+        for name, chosen in _sets(answers.voices, prompt, families):
+            if name == WITH_HUMANS and human is None:
+                continue
+            own, at = state[:, chosen], point[:, chosen]
+            columns = [np.count_nonzero((own == ANSWERED) & (at == p), axis=1) for p in range(n_points)]
+            if published:
+                columns += [np.count_nonzero(own == one, axis=1) for one in (REFUSED, UNREADABLE)]
+            counts = np.stack(columns, axis=1).astype(np.int64)
+            if name == WITH_HUMANS and human is not None:
+                counts = counts + np.pad(human, ((0, 0), (0, counts.shape[1] - n_points)))
+            add(name, prompt, counts, len(chosen), n_raters if name == WITH_HUMANS else 0)
+    if human is not None:
+        add(HUMANS, "", human, 0, n_raters)
+    return pl.DataFrame(found, schema=ALPHAS, orient="row")
 
 
-def _as_rater(matched: AnsweredItems, tables: Values, votes: Values, group: ShownGroup) -> list[Row]:
-    """Return the rows of every voice with an answer, from voices × answers × points."""
-    from plurivox.kernels.metrics import macro_values
+def _sets(
+    voices: Sequence[Voice], prompt: str, families: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, list[int]]]:
+    """Yield sets of voices that share a prompt: all, each family of two or more, and all with humans."""
+    own = [v for v, voice in enumerate(voices) if voice.prompt == prompt]
+    if len(own) > 1:
+        yield ALL_MODELS, own
+    for family, models in families.items():
+        chosen = [v for v in own if voices[v].model in models]
+        if len(chosen) > 1 and len(chosen) < len(own):
+            yield family, chosen
+    yield WITH_HUMANS, own
 
-    values = np.zeros((len(tables), len(MEASURES)))
-    macro_values(np.ascontiguousarray(tables), True, values)
-    notes, n_items = notes_of(tables, values, votes, matched.ratings.scale), votes.sum(axis=1)
-    spoken = np.bincount(matched.voice[matched.point >= 0], minlength=len(tables)) > 0
-    return [
-        Row("voice" if group.axis == ALL else "group", group.axis, group.name, name,
-            float(values[v, MEASURES.index(name)]), model=matched.voices[v].model, prompt=matched.voices[v].prompt,
-            n_raters=group.n_raters, n_items=int(n_items[v]), n_ratings=int(n_items[v]), note=notes[v].get(name, ""))
-        for v in sorted(np.flatnonzero(spoken).tolist(), key=str)  # in the order of raters, which is by text
-        for name in AS_RATER
-    ]  # fmt: skip
+
+def guessed_families(models: Sequence[str], known: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return models by family: as a table says, otherwise by the letters with which their names begin.
+
+    Examples
+    --------
+    >>> guessed_families(["gpt-4o", "gpt-3.5", "claude-4"], {})
+    {'claude': ['claude-4'], 'gpt': ['gpt-3.5', 'gpt-4o']}
+    """
+    found: dict[str, list[str]] = {}
+    for model in sorted(models):
+        base = re.match(r"(?:.*/)?([^\W\d_]+)", model)
+        found.setdefault(known.get(model) or (base[1].lower() if base else model), []).append(model)
+    return dict(sorted(found.items()))
+
+
+def between_prompts(answers: Answers) -> pl.DataFrame:
+    """Return for every two prompts of a model how alike its answers are."""
+    state, point = first_answers(answers)
+    n_points = len(answers.scale)
+    found = []
+    for (v, one), (w, other) in itertools.combinations(enumerate(answers.voices), 2):
+        if one.model != other.model:
+            continue
+        both = (state[:, v] == ANSWERED) & (state[:, w] == ANSWERED)
+        pair = point[both][:, [v, w]]
+        far = np.abs(pair[:, 0] - pair[:, 1])
+        eye = np.eye(n_points)
+        counts = eye[pair[:, 0]] + eye[pair[:, 1]]
+        found.append((one.model, one.prompt, other.prompt, _mean(far == 0), _mean(far),
+                      krippendorff_alpha(counts, "ordinal") if len(pair) else np.nan, len(pair)))  # fmt: skip
+    return pl.DataFrame(found, schema=PROMPTS, orient="row")
+
+
+def stability(answers: Answers) -> pl.DataFrame:
+    """Return for each voice with repeated samples how alike they are: share of items with one answer, spread, alpha."""
+    n_points, found = len(answers.scale), []
+    repeated = np.unique(answers.voice[answers.sample != answers.sample.min(initial=0)])
+    for v in repeated.tolist():
+        model, prompt = answers.voices[v]
+        own = (answers.voice == v) & (answers.state == ANSWERED)
+        counts = np.bincount(
+            answers.item[own].astype(np.int64) * n_points + answers.point[own], minlength=len(answers.items) * n_points
+        ).reshape(-1, n_points)
+        counts = counts[counts.sum(axis=1) > 1]
+        if not len(counts):
+            continue
+        n, at = counts.sum(axis=1), np.arange(n_points)
+        center = (counts @ at) / n
+        spread = np.sqrt(np.maximum((counts @ at**2) / n - center**2, 0))
+        found.append((model, prompt, int(n.max()), _mean(counts.max(axis=1) == n), _mean(spread),
+                      krippendorff_alpha(counts, "ordinal"), len(counts)))  # fmt: skip
+    return pl.DataFrame(found, schema=STABILITY, orient="row")
+
+
+def positions(answers: Answers | AnsweredItems) -> pl.DataFrame:
+    """Return how often each voice chose the option at each position, and a test that position does not matter.
+
+    Options are shown in random order, so without position bias each position is chosen equally often: χ² with one
+    degree of freedom fewer than options. Nothing where the order was always the same.
+    """
+    found: list[tuple[object, ...]] = []
+    shown, order, n_points = answers.shown, answers.order, len(answers.scale)
+    for v, (model, prompt) in enumerate(answers.voices):
+        if shown is None or order is None:
+            break
+        own = (answers.voice == v) & (shown >= 0)
+        if len(np.unique(order[own])) < 2:
+            continue
+        counts = np.bincount(shown[own], minlength=n_points)
+        total = int(counts.sum())
+        expected = total / n_points
+        p = float(chdtrc(n_points - 1, float(((counts - expected) ** 2 / expected).sum())))
+        found += [(model, prompt, at, n, n / total, 1 / n_points, p) for at, n in enumerate(counts.tolist(), 1)]
+    return pl.DataFrame(found, schema=POSITIONS, orient="row")
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
 
 
 # Models without human ratings -----------------------------------------------------------------------------------------
@@ -312,8 +404,7 @@ def alignment(
     values = {(row.model, row.prompt, row.axis, row.group, row.statistic): row.value for row in rows}
     each = [one.rows(inference, p) for one, p in zip(closest, adjusted, strict=True)]
     rows += [row for own, _ in each for row in own]
-    closeness = Closeness.of(level, ratings.scale.values)
-    stand_ins = StandIns(aligner, references, closeness, settings.tolerance).table()
+    stand_ins = StandIns(aligner, references, level, settings.tolerance).table()
     near = frames(closest, [row for _, own in each for row in own], values)
     return Alignment(
         rows=tuple(rows),
@@ -369,19 +460,19 @@ def _tables(
     """Return the finer tables; those that need votes are empty without any."""
     families: Any = settings.families
     if families is None:
-        families = models.guessed_families(answers.models, answers.families)
+        families = guessed_families(answers.models, answers.families)
     of_votes = {
-        "distances": (models.distances, models.DISTANCES), "items": (models.item_table, models.ITEMS),
-        "bands": (models.item_bands, models.BANDS),
+        "distances": (distances, DISTANCES), "items": (item_table, ITEMS),
+        "bands": (item_bands, BANDS),
     }  # fmt: skip
     found = {
         "accounts": accounts,
         **closest,
-        "alphas": models.alphas(answers, matched, families, published=settings.convention == "published"),
+        "alphas": alphas(answers, matched, families, published=settings.convention == "published"),
         "stand ins": stand_ins,
-        "prompts": models.between_prompts(answers),
-        "stability": models.stability(answers),
-        "positions": models.positions(answers if matched is None else matched),
+        "prompts": between_prompts(answers),
+        "stability": stability(answers),
+        "positions": positions(answers if matched is None else matched),
         **{name: pl.DataFrame(schema=schema) if matched is None else made(matched)
            for name, (made, schema) in of_votes.items()},
     }  # fmt: skip

@@ -1,4 +1,6 @@
-"""Whether a model may stand in for a rater: the alternative annotator test, and whether it beats a constant answer.
+"""Models as raters: whether one may stand in for a rater, and how its answers respond to severity.
+
+Standing in is decided by the alternative annotator test, and by whether the model beats a constant answer.
 
 The published test alone passes a constant answer where one point dominates. So a model is only said to stand in where
 it is also closer to the other raters than the best constant is, by a paired bootstrap over items.
@@ -7,6 +9,7 @@ it is also closer to the other raters than the best constant is, by a paired boo
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,19 +19,25 @@ from numpy.typing import NDArray
 
 from plurivox.base.wording import counted
 from plurivox.domain.part import Part
-from plurivox.engine.run import Sums, units_of
+from plurivox.domain.ratings import Ratings
+from plurivox.domain.scale import Label
+from plurivox.engine.run import Sums, Values, units_of
 from plurivox.infer.families import SIGNIFICANT, adjust, undecided
-from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, References, answering
-from plurivox.lenses.alignment.sums import Aligner, KernelAnswers, votes_of
+from plurivox.infer.grouping import Compared
+from plurivox.infer.result import Row
+from plurivox.infer.tables import typed
+from plurivox.lenses.alignment.matching import ALL, AnsweredItems, Floats, Ints, References, answering
+from plurivox.lenses.alignment.sums import Aligner, KernelAnswers, ShownGroup, votes_of
+from plurivox.lenses.responsiveness.references import EACH, by_others, split
+from plurivox.lenses.responsiveness.run import notes_of
 from plurivox.statistics.alignment import LEAST_HUMANS, LEAST_ITEMS, MAY_STAND_IN, stand_in_p, unit_values
 from plurivox.statistics.checks import Level
+from plurivox.statistics.responsiveness import MEASURES
 
-STAND_INS = {
-    "model": pl.String, "prompt": pl.String, "reference": pl.Boolean, "omega": pl.Float64, "advantage": pl.Float64,
-    "advantage_low": pl.Float64, "advantage_high": pl.Float64, "n_humans": pl.Int64, "n_rejected": pl.Int64,
-    "n_few": pl.Int64, "tolerance": pl.Float64, "constant": pl.String, "constant_advantage": pl.Float64,
-    "p_value": pl.Float64, "p_adjusted": pl.Float64, "stands_in": pl.Boolean, "why": pl.String,
-}  # fmt: skip
+STAND_INS = typed(
+    "model prompt reference omega advantage advantage_low advantage_high n_humans n_rejected n_few tolerance constant "
+    "constant_advantage p_value p_adjusted stands_in why"
+)
 DRAWS, MORE_DRAWS = 1_999, 19_999
 """How often items are resampled, and how often if the p-value is too close to .05."""
 _AT_ONCE = 500
@@ -40,22 +49,18 @@ _MOST_UNITS = 5_000  # of items; with more, a unit is a few of them
 # Contests ------------------------------------------------------------------------------------------------------------
 
 
-class Closeness(NamedTuple):
-    """How close a point is to other raters: which way, and the values or the matrix that it needs."""
+Closeness = tuple[int, Floats, Floats]
+"""How close a point is to other raters: which way, and the values or the matrix that it needs."""
 
-    how: int
-    values: Floats
-    cost: Floats
 
-    @classmethod
-    def of(cls, level: Level, values: tuple[float, ...]) -> Closeness:
-        """Return agreement on the nominal level, the mean of a matrix, or the squared distance of values."""
-        from plurivox.kernels.alignment import BY_AGREEMENT, BY_MATRIX, BY_VALUE
+def closeness_of(level: Level, values: tuple[float, ...]) -> Closeness:
+    """Return agreement on the nominal level, the mean of a matrix, or the squared distance of values."""
+    from plurivox.kernels.alignment import BY_AGREEMENT, BY_MATRIX, BY_VALUE
 
-        numbers = unit_values(np.array(values))
-        if not isinstance(level, str):
-            return cls(BY_MATRIX, numbers, np.ascontiguousarray(level))
-        return cls(BY_AGREEMENT if level == "nominal" else BY_VALUE, numbers, np.zeros((0, 0)))
+    numbers = unit_values(np.array(values))
+    if not isinstance(level, str):
+        return BY_MATRIX, numbers, np.ascontiguousarray(level)
+    return BY_AGREEMENT if level == "nominal" else BY_VALUE, numbers, np.zeros((0, 0))
 
 
 def contest_sums(
@@ -130,7 +135,7 @@ class StandIns:
 
     aligner: Aligner
     references: References
-    closeness: Closeness
+    level: Level
     tolerance: float
 
     def table(self) -> pl.DataFrame:
@@ -159,7 +164,8 @@ class StandIns:
     def _sums(self, matched: AnsweredItems) -> Floats:
         """Return voices × raters × the kernel's sums over all items."""
         given, codes, n = KernelAnswers.of(matched), self.aligner.everybody(), matched.ratings.n_raters
-        sums: Floats = self.aligner.added(contest_sums, given, codes, 1, self.closeness, n)["contests"][0]
+        closeness = closeness_of(self.level, matched.scale.values)
+        sums: Floats = self.aligner.added(contest_sums, given, codes, 1, closeness, n)["contests"][0]
         return sums
 
     def _constant(self, v: int, one: Humans, beside: Floats) -> Constant:
@@ -212,11 +218,12 @@ class StandIns:
         flat = replace(chosen, point=np.array([constants[v].point for v in tried])[chosen.voice])
         met = np.maximum(self._sums(chosen)[..., MET], 1.0)
         weight = np.where(humans, 1.0 / (met * humans.sum(axis=1, keepdims=True)), 0.0)
+        closeness = closeness_of(self.level, matched.scale.values)
         won, other = np.zeros((2, matched.ratings.n_items, len(tried)))  # what each item adds to the mean share
         for one, out in ((chosen, won), (flat, other)):
             for part in matched.ratings.parts():
                 given = KernelAnswers.of(one).within(part)
-                contests(*votes_of(part)[:3], *self.closeness, *given, weight, np.zeros((0, 0, 0)), out[part.items])
+                contests(*votes_of(part)[:3], *closeness, *given, weight, np.zeros((0, 0, 0)), out[part.items])
         items = np.flatnonzero(np.diff(matched.rows))
         unit, starts = units_of(np.zeros(len(items), dtype=np.int64), 1, self.aligner.seed, _MOST_UNITS)
         by_unit = np.zeros((int(starts[-1]), len(tried)))
@@ -255,3 +262,76 @@ def why(one: Humans, constant: Constant, p: float) -> str:
         return f"{humans}, fewer than half"
     beside = f"closer to the others than {constant.name} (ρ {one.rho:.2f} against {constant.rho:.2f})"
     return f"{humans}, and is {beside}" if p <= SIGNIFICANT else f"it is not clearly {beside}"
+
+
+# Models as raters -----------------------------------------------------------------------------------------------------
+# How their answers respond to severity, as trained raters, all raters or a group see it.
+#
+# An answer meets the ratings of its item. MPA and WRA are computed from how often each answer meets each rating, as
+# for a human rater. A model is not one of the raters, so no rating is left out.
+
+AS_RATER = ("mpa", "wra")
+
+
+def met_ratings_of(given: KernelAnswers, codes: NDArray[np.int32], n_groups: int, n_met: int, part: Part) -> Sums:
+    """Return which ratings of each group the answers of each voice meet: voices × groups × answers × points.
+
+    ``votes`` counts the answers that meet any. ``n_met`` is how many points the ratings have.
+    """
+    from plurivox.kernels.alignment import met_ratings
+
+    shape = (1, given.n_voices, n_groups, given.n_points)
+    sums = Sums(tables=np.zeros((*shape, n_met)), votes=np.zeros(shape))
+    rows, voice, point, _ = given.within(part)
+    arrays = (array[0] for array in sums.values())
+    met_ratings(*votes_of(part), codes, n_met, rows, voice, point, *arrays)
+    return sums
+
+
+def as_raters(
+    aligner: Aligner, axes: Sequence[Compared], trained: Ratings | None, threshold: Label | None
+) -> list[Row]:
+    """Return MPA and WRA of models as raters, against trained raters or against all raters and each group."""
+    matched, ratings = aligner.matched, aligner.matched.ratings
+    answered = np.flatnonzero(matched.point >= 0)
+    _, first = np.unique(matched.item[answered] * len(matched.voices) + matched.voice[answered], return_index=True)
+    kept = answered[first]  # the first answer of every voice to every item
+    places = np.searchsorted(matched.item[kept], np.arange(len(matched.rows))).astype(np.int64)
+    given = KernelAnswers.of(matched)._replace(
+        rows=places, voice=matched.voice[kept], point=matched.point[kept], share=np.ones(len(kept))
+    )
+    if trained is not None:
+        items = np.flatnonzero(np.diff(given.rows))
+        nobody = pl.Series([], dtype=pl.String)  # models are not among the raters
+        reference = by_others(ratings.items["item"].gather(items), nobody, trained, threshold)
+        part = Part(0, reference.offsets, np.zeros_like(reference.raters), reference.scores, np.zeros(0, np.int64))
+        judged = given._replace(rows=given.rows[np.append(items, len(given.rows) - 1)])
+        sums = met_ratings_of(judged, np.zeros(1, np.int32), 1, reference.n_points, part)
+        everybody = ShownGroup.everybody(trained.n_raters)
+        return _as_rater(matched, sums["tables"][0, :, 0], sums["votes"][0, :, 0], everybody)
+    _, place = split(ratings.scale, np.arange(given.n_points), EACH if threshold is None else threshold)
+    sides = np.eye(int(place.max()) + 1)[place]  # points × sides of the boundaries
+    each = [(axis.codes, len(axis), shown) for one in axes for axis, shown in ShownGroup.shown(one)]
+    rows = []
+    for codes, n_groups, shown in [(aligner.everybody(), 1, [ShownGroup.everybody(ratings.n_raters)]), *each]:
+        sums = aligner.added(met_ratings_of, given, codes, n_groups, given.n_points)
+        for group in shown:
+            rows += _as_rater(matched, sums["tables"][0, :, group.at] @ sides, sums["votes"][0, :, group.at], group)
+    return rows
+
+
+def _as_rater(matched: AnsweredItems, tables: Values, votes: Values, group: ShownGroup) -> list[Row]:
+    """Return the rows of every voice with an answer, from voices × answers × points."""
+    from plurivox.kernels.metrics import macro_values
+
+    values = np.zeros((len(tables), len(MEASURES)))
+    macro_values(np.ascontiguousarray(tables), True, values)
+    notes, n_items = notes_of(tables, values, votes, matched.ratings.scale), votes.sum(axis=1)
+    spoken = np.bincount(matched.voice[matched.point >= 0], minlength=len(tables)) > 0
+    return [
+        Row("voice" if group.axis == ALL else "group", group.axis, group.name, name,
+            float(values[v, MEASURES.index(name)]), model=matched.voices[v].model, prompt=matched.voices[v].prompt,
+            n_raters=group.n_raters, n_items=int(n_items[v]), n_ratings=int(n_items[v]), note=notes[v].get(name, ""))
+        for v in sorted(np.flatnonzero(spoken).tolist(), key=str)  # in the order of raters, which is by text
+        for name in AS_RATER
+    ]  # fmt: skip

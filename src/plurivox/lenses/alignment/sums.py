@@ -333,26 +333,22 @@ class PairSums:
 # Finishes ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MeanDistances:
-    """From sums to :data:`STATISTICS`: draws × subsets, then all of them × voices × groups × statistics."""
+def mean_distances(top: int, sums: Values) -> Values:
+    """From sums to :data:`STATISTICS`: draws × subsets, then all of them × voices × groups × statistics.
 
-    top: int
-    """The last position of the scale."""
+    ``top`` is the last position of the scale.
+    """
+    from plurivox.kernels import alignment as k
 
-    def __call__(self, sums: Values) -> Values:
-        """Finish the sums of all draws."""
-        from plurivox.kernels import alignment as k
-
-        sums = and_all(sums)
-        items, answered = sums[..., k.ITEMS], sums[..., k.ANSWERED]
-        charge = self.top * (items - answered)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found = (
-                (sums[..., k.TO_MODE] + charge) / items, sums[..., k.TO_MODE] / answered,
-                (sums[..., k.TO_VOTERS] + charge) / items, sums[..., k.TO_POSTERIOR] / answered / self.top,
-            )  # fmt: skip
-        return np.stack(found, axis=-1)
+    sums = and_all(sums)
+    items, answered = sums[..., k.ITEMS], sums[..., k.ANSWERED]
+    charge = top * (items - answered)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (
+            (sums[..., k.TO_MODE] + charge) / items, sums[..., k.TO_MODE] / answered,
+            (sums[..., k.TO_VOTERS] + charge) / items, sums[..., k.TO_POSTERIOR] / answered / top,
+        )  # fmt: skip
+    return np.stack(found, axis=-1)
 
 
 # All of it -----------------------------------------------------------------------------------------------------------

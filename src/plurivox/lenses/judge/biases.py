@@ -25,6 +25,7 @@ from plurivox.engine.draws import orders
 from plurivox.engine.pool import Running
 from plurivox.infer.families import SIGNIFICANT, adjust, undecided
 from plurivox.infer.grouping import Compared
+from plurivox.infer.tables import typed
 from plurivox.lenses.alignment.matching import ALL, AnsweredItems, Floats, Ints
 from plurivox.lenses.alignment.sums import ShownGroup
 from plurivox.lenses.estimate.measuring import PoweredEstimate
@@ -34,10 +35,7 @@ from plurivox.lenses.judge.sums import LEAST_TESTED, Levels, left_out, mean_leve
 # Position bias --------------------------------------------------------------------------------------------------------
 # Position bias: whether options are chosen for their position, beyond what orders and answers explain.
 
-PLACES = {
-    "model": pl.String, "prompt": pl.String, "place": pl.Int64, "n": pl.Int64, "share": pl.Float64,
-    "expected": pl.Float64,
-}  # fmt: skip
+PLACES = typed("model prompt place n share expected")
 DRAWS, MORE_DRAWS = 1_999, 19_999
 """How often orders are shuffled, and how often if the p-value is too close to .05."""
 _MOST = 200_000_000  # the most positions that are looked up
@@ -123,12 +121,10 @@ def _shown(answers: Answers, v: int) -> tuple[Ints, Ints, Ints, Ints, Ints] | st
 
 # Biases ---------------------------------------------------------------------------------------------------------------
 
-BIASES = {
-    "model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String, "subset": pl.String,
-    "value": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64,
-    "p_beyond": pl.Float64, "humans_low": pl.Float64, "humans_high": pl.Float64, "shifted": pl.Boolean,
-    "biased": pl.Boolean, "n_raters": pl.Int64, "n_items": pl.Int64, "note": pl.String,
-}  # fmt: skip
+BIASES = typed(
+    "model prompt axis group subset value ci_low ci_high p_value p_adjusted p_beyond humans_low humans_high shifted "
+    "biased n_raters n_items note"
+)
 USUAL = (0.05, 0.95)
 """The quantiles between which raters' own biases are shown."""
 NOTHING = "no item has both a rating and an answer"

@@ -12,17 +12,16 @@ from plurivox.base.wording import counted, intervals_over, named
 from plurivox.domain.answers import Voice
 from plurivox.infer.claims import beside_unweighted, judge_and_raters_of
 from plurivox.infer.result import Statement, frame_of
-from plurivox.infer.tables import ModelResult
+from plurivox.infer.tables import ModelResult, typed
 from plurivox.infer.view import Column, P, View, filled, view_of, written
 from plurivox.lenses.judge.settings import OF
 from plurivox.lenses.judge.verdicts import MEANING, JudgeVerdict, cells_of, statements, verdict_of
 
-CARD = {
-    "model": pl.String, "prompt": pl.String, "quantity": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
-    "ci_high": pl.Float64, "humans": pl.Float64, "humans_low": pl.Float64, "humans_high": pl.Float64,
-    "constant": pl.Float64, "constant_answer": pl.String, "marginal": pl.Float64, "p_value": pl.Float64,
-    "p_adjusted": pl.Float64, "scored": pl.Int64, "of": pl.Int64, "note": pl.String,
-}  # fmt: skip
+CARD = typed(
+    "model prompt quantity value ci_low ci_high humans humans_low humans_high constant constant_answer marginal "
+    "p_value p_adjusted scored of note",
+    constant=pl.Float64,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,7 +39,7 @@ class JudgeCard(ModelResult):
     def to_frame(self) -> pl.DataFrame:
         """Return one row per model, prompt, axis, group, subset and quantity."""
         voices = [(row.model, row.prompt) for row in self.rows]
-        return pl.DataFrame(voices, schema=list(CARD.items())[:2], orient="row").hstack(frame_of(self.rows))
+        return pl.DataFrame(voices, schema=typed("model prompt"), orient="row").hstack(frame_of(self.rows))
 
     def card(self) -> pl.DataFrame:
         """Return every quantity of every model with what it is compared with.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from plurivox.lenses.alignment.matching import (
     as_answers,
     match,
 )
-from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
+from plurivox.lenses.alignment.stand_ins import StandIns
 from plurivox.lenses.alignment.sums import Aligner
 from plurivox.lenses.judge.biases import PLACES, Saving, bias_rows, corrected, position_bias
 from plurivox.lenses.judge.result import CARD, JudgeCard
@@ -42,10 +43,10 @@ from plurivox.lenses.judge.settings import NAMES, JudgeSettings
 from plurivox.lenses.judge.sums import (
     LEAST_TESTED,
     RESAMPLED,
-    AgreementFinish,
     Agreements,
     agreement_of_shares,
     constant_distances,
+    finished_agreements,
     left_out,
     shares_of,
 )
@@ -67,7 +68,7 @@ def agreements_of(matched: AnsweredItems, level: Level, resample: str, how: Runn
     at = np.arange(matched.top + 1, dtype=float)
     by_name = 1.0 - np.eye(len(at)) if level == "nominal" else np.abs(at[:, np.newaxis] - at)
     work = Agreements.of(matched, by_name if isinstance(level, str) else level)
-    finish = AgreementFinish(level, work.values, len(work.weights) > 0)
+    finish = partial(finished_agreements, level, work.values, len(work.weights) > 0)
     sums, left = left_out(matched, work, finish, how, resample)
     few = sums["far"][0, :, 1:2] < LEAST_TESTED
     p = np.where(few, np.nan, left.p_value()[:, [RESAMPLED.index(name) for name in TESTED]])
@@ -221,8 +222,7 @@ def _tables(call: Call, matched: AnsweredItems, answers: Answers, level: Level) 
             for v, own in enumerate(agreements_of(alike, level, "none", how))
         ]
     aligner = Aligner(matched, np.ones(matched.top + 1), settings.seed, how)
-    closeness, references = Closeness.of(level, ratings.scale.values), References.of(matched, settings.seed)
-    stand_ins = StandIns(aligner, references, closeness, settings.tolerance).table()
+    stand_ins = StandIns(aligner, References.of(matched, settings.seed), level, settings.tolerance).table()
     card: list[dict[str, Any]] = []
     for v, agreements in enumerate(agreements_of(matched, level, settings.resample, how.doing("agreement"))):
         account = matched.accounts.row(by_predicate=_is(*voices[v]) & (pl.col("subset") == ALL), named=True)

@@ -36,7 +36,7 @@ RESAMPLED = (
     "agreement", "human_agreement", "relative", "half_gap", "distance", "human_distance", "constant_distance",
     "marginal_distance", "lead", "same",
 )  # fmt: skip
-"""Values with an interval, in the order of the last dimension: see :class:`AgreementFinish`."""
+"""Values with an interval, in the order of the last dimension: see :func:`finished_agreements`."""
 LEAST_TESTED = 10
 """With fewer items, nothing is tested: a few differences may be equal by chance and look certain."""
 ENOUGH = 0.5
@@ -224,8 +224,7 @@ class Agreements(AnswersAndRatings):
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AgreementFinish:
+def finished_agreements(level: Level, values: Floats, weighted: bool, sums: Sums) -> Values:
     """From sums to :data:`RESAMPLED`: draws × voices × values.
 
     Agreement is XRR between the voice and the raters, that of humans Krippendorff's alpha on the same items;
@@ -234,25 +233,16 @@ class AgreementFinish:
     from a rater; ``lead`` is how much closer the voice is than the constant. ``same`` is how often two raters say the
     same.
     """
-
-    level: Level
-    values: Floats
-    weighted: bool = False
-
-    def __call__(self, sums: Sums) -> Values:
-        """Finish the sums of all draws."""
-        far, items, apart, same, pairs, squares = np.moveaxis(sums["far"], -1, 0)
-        own = cohesion.xrr_from(sums["crossed"], sums["own"], sums["other"], self.level, self.values)
-        own_pairs = squares if self.weighted else None
-        humans = cohesion.alpha_from(sums["coincident"], self.level, self.values, self_pairs=own_pairs)
-        distance, apart, same = (cohesion.ratio(*one) for one in ((far, items), (apart, pairs), (same, pairs)))
-        constants = constant_distances(sums)
-        best = np.fmin.reduce(constants, axis=-1)
-        marginal = (constants * shares_of(sums["other"])).sum(axis=-1)
-        relative = cohesion.ratio(own, np.where(humans > cohesion.ROUNDING, humans, np.nan))
-        gap, lead = own - ENOUGH * humans, best - distance
-        found = (own, humans, relative, gap, distance, apart, best, marginal, lead, same)
-        return np.stack(found, axis=-1)
+    far, items, apart, same, pairs, squares = np.moveaxis(sums["far"], -1, 0)
+    own = cohesion.xrr_from(sums["crossed"], sums["own"], sums["other"], level, values)
+    humans = cohesion.alpha_from(sums["coincident"], level, values, self_pairs=squares if weighted else None)
+    distance, apart, same = (cohesion.ratio(*one) for one in ((far, items), (apart, pairs), (same, pairs)))
+    constants = constant_distances(sums)
+    best = np.fmin.reduce(constants, axis=-1)
+    marginal = (constants * shares_of(sums["other"])).sum(axis=-1)
+    relative = cohesion.ratio(own, np.where(humans > cohesion.ROUNDING, humans, np.nan))
+    gap, lead = own - ENOUGH * humans, best - distance
+    return np.stack((own, humans, relative, gap, distance, apart, best, marginal, lead, same), axis=-1)
 
 
 def constant_distances(sums: Sums) -> Floats:

@@ -19,6 +19,7 @@ from plurivox.domain.scale_names import Poles
 from plurivox.infer.claims import judge_and_raters_of, not_both, weighted_statements
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import Statement, p_text, told
+from plurivox.infer.tables import typed
 from plurivox.lenses.estimate.result import worth_sentence
 from plurivox.lenses.judge.settings import Requirement
 from plurivox.statistics.alignment import MAY_STAND_IN
@@ -282,10 +283,7 @@ def _ends(one: dict[str, Any], form: str = ".2f", *, turn: bool = False) -> str:
 
 # Whether judge cards meet what was required ---------------------------------------------------------------------------
 
-REQUIREMENTS = {
-    "model": pl.String, "prompt": pl.String, "requirement": pl.String, "value": pl.Float64, "holds": pl.Boolean,
-    "why": pl.String,
-}  # fmt: skip
+REQUIREMENTS = typed("model prompt requirement value holds why")
 
 
 def check(texts: Iterable[str], card: pl.DataFrame, biases: pl.DataFrame) -> pl.DataFrame:

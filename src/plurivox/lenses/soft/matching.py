@@ -114,12 +114,7 @@ class RaterSteps:
 
 def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, strict: bool) -> PredictedItems:
     """Find the items that every model predicts, and list what is missing on either side."""
-    if not same_points(predictions.scale, ratings.scale):
-        raise InputError(
-            f"the predictions are on {predictions.scale}, the ratings on {ratings.scale}",
-            source=predictions.source,
-            hint="Both need the same scale.",
-        )
+    require_points("predictions", predictions.scale, ratings.scale, predictions.source)
     for name in predictions.models:
         if name in REFERENCES:
             raise InputError(
@@ -162,9 +157,11 @@ def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, stric
     return PredictedItems(chosen, predictions.shares[:, place[chosen]], missing, n - len(chosen), by_rater)
 
 
-def same_points(one: Scale, other: Scale) -> bool:
-    """Return whether two scales have the same points; 1 and "1" are the same."""
-    return [text_of(label) for label in one.labels] == [text_of(label) for label in other.labels]
+def require_points(what: str, there: Scale, here: Scale, source: str | None = None) -> None:
+    """Raise unless the scale of something has the points of that of the ratings; 1 and "1" are the same."""
+    if [text_of(label) for label in there.labels] != [text_of(label) for label in here.labels]:
+        problem = f"the {what} are on {there}, the ratings on {here}"
+        raise InputError(problem, source=source, hint="Both need the same scale.")
 
 
 def _refuse_nothing(ratings: Ratings, predictions: Predictions, n: int, least: int) -> None:
@@ -240,15 +237,6 @@ def prior_words(prior: Prior, n: Counts) -> str:
 
 def _short(number: float) -> str:
     return f"{number:.3g}" if number < 1000 else f"{number:,.0f}"
-
-
-def check_train(ratings: Ratings, train: Ratings | None) -> None:
-    """Raise unless training ratings are on the same scale."""
-    if train is not None and not same_points(train.scale, ratings.scale):
-        raise InputError(
-            f"the training ratings are on {train.scale}, the ratings on {ratings.scale}",
-            hint="Both need the same scale.",
-        )
 
 
 # Predictions to compare with -----------------------------------------------------------------------------------------

@@ -12,11 +12,11 @@ from plurivox.base.errors import SelectionError
 from plurivox.base.wording import counted
 from plurivox.infer.claims import TITLE
 from plurivox.infer.result import Result, Row, Statement, Table, frame_of
+from plurivox.infer.tables import typed
 from plurivox.infer.view import Column, P, Value, View, columns, filled, view_of, written
-from plurivox.lenses.soft.comparisons import leading, ranked, shortened
-from plurivox.lenses.soft.interactions import BINS
+from plurivox.lenses.soft.comparisons import BINS
 from plurivox.lenses.soft.matching import REFERENCES
-from plurivox.lenses.soft.sums import ALL
+from plurivox.lenses.soft.sums import ALL, leading, ranked, shortened
 from plurivox.lenses.soft.words import SoftFindings
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
@@ -25,9 +25,8 @@ from plurivox.statistics.soft_blocks import EMPIRICAL
 def model_frame(rows: Iterable[Row]) -> pl.DataFrame:
     """Return rows as a frame that begins with the model, and whether it is a prediction for comparison."""
     known = list(rows)
-    schema = {"model": pl.String, "reference": pl.Boolean}
     own = [(row.model, row.kind == "reference") for row in known]
-    return pl.DataFrame(own, schema=schema, orient="row").hstack(frame_of(known))
+    return pl.DataFrame(own, schema=typed("model reference"), orient="row").hstack(frame_of(known))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,17 +29,18 @@ from plurivox.infer.grouping import Compared, items_of_values, raters_who_rated
 from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
+from plurivox.infer.tables import typed
 from plurivox.lenses.soft.comparisons import (
-    MOST_ITEMS,
-    SENSITIVITY,
-    calibration,
+    BY_RATING,
+    GROUPS,
+    PARTS,
+    Tests,
     compared,
-    leading,
-    ranked,
-    sensitivity,
+    over_bins,
+    over_groups,
+    scored_votes,
     two_by_two,
 )
-from plurivox.lenses.soft.interactions import BY_RATING, GROUPS, PARTS, Tests, over_bins, over_groups, scored_votes
 from plurivox.lenses.soft.matching import (
     NO_PREDICTION,
     REFERENCES,
@@ -49,16 +51,26 @@ from plurivox.lenses.soft.matching import (
     Prior,
     bin_codes,
     bins_of,
-    check_train,
     folds_of,
     match,
     prior_words,
     reference_predictions,
+    require_points,
     resolve_prior,
 )
 from plurivox.lenses.soft.result import SoftScores, model_frame
 from plurivox.lenses.soft.settings import SoftSettings
-from plurivox.lenses.soft.sums import ALL, ScoreSums, ScoringTarget
+from plurivox.lenses.soft.sums import (
+    ALL,
+    MOST_ITEMS,
+    SENSITIVITY,
+    ScoreSums,
+    ScoringTarget,
+    calibration,
+    leading,
+    ranked,
+    sensitivity,
+)
 from plurivox.lenses.soft.words import SoftFindings
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring, step_lengths
 from plurivox.statistics.undefined import NO_RATING
@@ -282,12 +294,15 @@ def soft_scores(
     ('rps', ['near', 'far'])
     """
     known = predictions if isinstance(predictions, Predictions) else Predictions.from_frame(predictions, ratings.scale)
-    check_train(ratings, train)
+    if train is not None:
+        require_points("training ratings", train.scale, ratings.scale)
     matched = match(ratings, known, min_ratings=settings.min_ratings, strict=settings.strict)
     counts = ratings.counts()[matched.items]
     prior = resolve_prior(settings.prior, counts, train)
     others = None if train is None else train.counts()
-    work = SoftScoring(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
+    lengths = partial(step_lengths, len(ratings.scale), settings.normalized)
+    scoring = Scoring(prior.weights, lengths(ratings.scale.values), lengths(), settings.floor, settings.metrics)
+    work = SoftScoring(ratings, known.models, matched, prior, others, scoring, settings, how)
     whole = work.everybody(bins_of(counts.sum(axis=1), settings.bins))
     found = work.score(whole, "scoring")
     call = Call.of(ratings, settings, how, rated=work.rated(), exchanged=bool(settings.by))
@@ -395,12 +410,6 @@ def _kept_draws(found: TargetScores) -> tuple[AxisDraws, ...]:
     )
 
 
-def _scoring(ratings: Ratings, prior: Prior, settings: SoftSettings) -> Scoring:
-    n_points, normalized = len(ratings.scale), settings.normalized
-    moved = step_lengths(n_points, normalized, ratings.scale.values)
-    return Scoring(prior.weights, moved, step_lengths(n_points, normalized), settings.floor, settings.metrics)
-
-
 def _shared(ratings: Ratings, matched: PredictedItems, train: Ratings) -> int:
     """Return how many scored items are among the training items with ratings."""
     places = places_of(ratings.items["item"].gather(matched.items), train.items["item"])
@@ -417,6 +426,4 @@ def prior_weight(target: ScoringTarget, prior: Prior) -> pl.DataFrame:
         inside = np.ones(len(n), dtype=bool) if b == len(target.bins) else target.codes == b
         held = float(share[inside].mean()) if inside.any() else np.nan
         rows.append((target.axis, target.group, name, int(np.count_nonzero(inside)), int(n[inside].sum()), held))
-    schema = {"axis": pl.String, "group": pl.String, "bin": pl.String, "n_items": pl.Int64, "n_ratings": pl.Int64,
-              "prior_share": pl.Float64}  # fmt: skip
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=typed("axis group bin n_items n_ratings prior_share"), orient="row")

@@ -1,20 +1,29 @@
-"""What a part of the items adds to the scores of predictions, and to those of resampled items."""
+"""What a part of the items adds to the scores of predictions, their ranking, and what lies behind it."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.domain.part import Part
-from plurivox.engine.draws import Draws, group_counts, weighted_counts
+from plurivox.engine.draws import Draws
+from plurivox.engine.draws import group_counts
+from plurivox.engine.draws import weighted_counts
 from plurivox.engine.pool import Running
+from plurivox.engine.pool import in_batches
 from plurivox.engine.run import Sums, UnitSums, units_of
-from plurivox.lenses.soft.matching import Counts, Floats
+from plurivox.infer.intervals import NORMAL_95, wilson
+from plurivox.infer.tables import typed
+from plurivox.lenses.soft.matching import POSTERIOR_MEAN, REFERENCES, Counts, Floats
+from plurivox.statistics.calibration import calibration_slope, pit, pit_histogram, reliability
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 
 ALL = "all"
@@ -221,3 +230,151 @@ class ScoreSums:
 def bins_and_all(sums: Floats) -> Floats:
     """Return draws × bins, then all items × …; items in no bin, which come last, count only towards all."""
     return np.concatenate([sums[:, :-1], sums.sum(axis=1, keepdims=True)], axis=1)
+
+
+# The ranking of predictions -------------------------------------------------------------------------------------------
+
+LEADING = ("rps", "cross_entropy", "expected_rps", "expected_cross_entropy", "expected_emd")
+"""The metric that sentences, tables and charts lead with: the first of these that was requested."""
+
+
+def leading(metrics: Sequence[str]) -> str:
+    """Return the metric that sentences, tables and charts lead with.
+
+    RPS is a proper score of the ratings themselves: it needs no prior, and however few ratings there are, it is lowest
+    on average for the true distribution. It uses the order of points and is never infinite, unlike CE, the next choice.
+
+    Examples
+    --------
+    >>> leading(["cross_entropy", "emd", "rps"]), leading(["cross_entropy", "expected_emd"])
+    ('rps', 'cross_entropy')
+    """
+    return next((name for name in LEADING if name in metrics), metrics[-1])
+
+
+def ranked(values: Mapping[str, float]) -> list[str]:
+    """Return names from the lowest value, which is the best, to the highest; undefined ones last, ties by name."""
+    return sorted(values, key=lambda name: (math.isnan(values[name]), shortened(values[name]), name))
+
+
+def ranks(values: Mapping[str, float]) -> dict[str, int | None]:
+    """Return the rank of each name, 1 for the lowest value; ties share a rank, undefined ones have none."""
+    known = [shortened(value) for value in values.values() if not math.isnan(value)]
+    return {
+        name: None if math.isnan(value) else 1 + sum(other < shortened(value) for other in known)
+        for name, value in values.items()
+    }
+
+
+def shortened(value: float) -> float:
+    """Return a score without the digits that are only rounding error."""
+    return float(f"{value:.11g}")
+
+
+# What lies behind a ranking of predictions ----------------------------------------------------------------------------
+# How it changes with the prior, and whether predictions are calibrated.
+
+STRENGTHS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""The mean weights of a point in the prior for which scores are shown."""
+MOST_ITEMS = 5000
+"""The most items used for the curve over prior strengths; of more, a sample is used."""
+BARS = 10
+
+SENSITIVITY = typed("strength statistic model value rank prior_share")
+PIT = typed("model low high share ci_low ci_high")
+RELIABILITY = typed("model threshold low high predicted observed ci_low ci_high n_items n_ratings")
+CALIBRATION = typed(
+    "model pit_mean pit_variance calibration_error slope slope_low slope_high ks p_value n_items n_ratings"
+)
+
+
+def sensitivity(target: ScoringTarget, scoring: Scoring, seed: int, how: Running) -> pl.DataFrame:
+    """Return expected scores and the ranking of models for priors of the same shape and other strengths.
+
+    The posterior mean changes with the prior; all other predictions stay the same.
+    """
+    n_items, chosen = len(target.counts), np.arange(len(target.counts))
+    if n_items > MOST_ITEMS:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1006,)))
+        chosen = np.sort(rng.choice(n_items, MOST_ITEMS, replace=False))
+    counts = target.held[chosen]
+    metrics = tuple(name for name in scoring.metrics if name not in EMPIRICAL)
+    if not metrics:
+        return pl.DataFrame(schema=SENSITIVITY)
+
+    predictions = {name: q[chosen] for name, q in target.predictions.items()}
+    work = partial(_at_strengths, counts, predictions, replace(scoring, metrics=metrics))
+    rows = [row for batch in in_batches(work, len(STRENGTHS), how) for row in batch]
+    return pl.DataFrame(rows, schema=SENSITIVITY, orient="row")
+
+
+def _at_strengths(
+    counts: Counts | Floats, predictions: Mapping[str, Floats], scoring: Scoring, first: int, last: int
+) -> list[tuple[object, ...]]:
+    """Return mean scores and ranks for some of :data:`STRENGTHS`."""
+    rows: list[tuple[object, ...]] = []
+    for strength in STRENGTHS[first:last]:
+        own = replace(scoring, prior=scoring.prior / scoring.prior.mean() * strength)
+        a = counts + own.prior
+        total = a.sum(axis=1, keepdims=True)
+        means = {
+            name: own.scores(counts, a / total if name == POSTERIOR_MEAN else q).mean(axis=0)
+            for name, q in predictions.items()
+        }
+        share = float((own.prior.sum() / total).mean())
+        for m, metric in enumerate(own.metrics):
+            values = {name: float(mean[m]) for name, mean in means.items()}
+            places = ranks({name: value for name, value in values.items() if name not in REFERENCES})
+            rows += [(strength, metric, name, values[name], places.get(name), share) for name in values]
+    return rows
+
+
+def calibration(target: ScoringTarget, labels: list[str], seed: int) -> dict[str, pl.DataFrame]:
+    """Return the PIT histogram, reliability at each threshold, and a summary of both, for each model."""
+    rated = target.counts.sum(axis=1) > 0
+    counts = target.counts[rated]
+    rng, ends = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1007,))), np.cumsum(counts, axis=1)
+    place = (rng.random(len(counts)) * ends[:, -1]).astype(np.int64)
+    drawn = np.asarray((ends <= place[:, None]).sum(axis=1))
+    tables: dict[str, list[tuple[object, ...]]] = {"pit": [], "reliability": [], "calibration": []}
+    for name, whole in target.predictions.items():
+        if name in REFERENCES or not len(counts):
+            continue
+        q = whole[rated]
+        bars = pit_histogram(counts, q, BARS)
+        for b in range(BARS):
+            share, reach = float(bars.share[b]), NORMAL_95 * float(bars.error[b])
+            tables["pit"].append(
+                (name, b / BARS, (b + 1) / BARS, share, max(0.0, share - reach), min(1.0, share + reach))
+            )
+        found = reliability(counts, q, BARS)
+        for k, label in enumerate(labels[1:]):
+            for b in np.flatnonzero(found.n_items[k]).tolist():
+                observed, n = float(found.observed[k, b]), int(found.n_items[k, b])
+                tables["reliability"].append((
+                    name, label, b / BARS, (b + 1) / BARS, float(found.predicted[k, b]), observed,
+                    *wilson(observed, n), n, int(found.n_ratings[k, b]),
+                ))  # fmt: skip
+        distance, p = kolmogorov(pit(drawn, q, seed))  # of one rating of each item, so that they are independent
+        slope = calibration_slope(counts, q)
+        reach = NORMAL_95 * slope.error
+        tables["calibration"].append((
+            name, bars.mean, bars.variance, float(found.errors().mean()), slope.value, slope.value - reach,
+            slope.value + reach, distance, p, len(counts), int(counts.sum()),
+        ))  # fmt: skip
+    schemas = {"pit": PIT, "reliability": RELIABILITY, "calibration": CALIBRATION}
+    return {name: pl.DataFrame(rows, schema=schemas[name], orient="row") for name, rows in tables.items()}
+
+
+def kolmogorov(u: Floats) -> tuple[float, float]:
+    """Return the largest distance of numbers from the uniform distribution on 0 to 1, and its p-value.
+
+    The p-value is asymptotic.
+    """
+    from scipy.special import kolmogorov as survival
+
+    ordered, n = np.sort(u), len(u)
+    steps = np.arange(n + 1) / n
+    distance = float(max((steps[1:] - ordered).max(), (ordered - steps[:-1]).max()))
+    root = math.sqrt(n)
+    return distance, float(survival((root + 0.12 + 0.11 / root) * distance))

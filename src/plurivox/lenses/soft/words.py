@@ -14,7 +14,9 @@ from plurivox.base.wording import are, counted, listed, named
 from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling, weighted_statements
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import Row, Statement, p_text, told
-from plurivox.lenses.soft.interactions import BINS, GROUPS, PARTS
+from plurivox.lenses.soft.comparisons import BINS
+from plurivox.lenses.soft.comparisons import GROUPS
+from plurivox.lenses.soft.comparisons import PARTS
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
 from plurivox.statistics.registry import LABELS
@@ -91,7 +93,7 @@ class SoftFindings:
                 held = (
                     "" if any(m in EMPIRICAL for m in beaten) else f", in which the prior has {share:.0%} of the weight"
                 )
-                text = f"{model} loses to the {what[other]}, by {self._listed(beaten)}{held}."
+                text = f"{model} loses to the {what[other]}, by {_listed(beaten, len(metrics))}{held}."
                 if self.found.main in beaten:
                     lost = self._claimed(text, [self._pair(model, other)])
                     said.append(replace(lost, subject=model, short=f"predicts worse than the {other} prediction"))
@@ -196,7 +198,8 @@ class SoftFindings:
             rest = [metric for metric in self.found.metrics if metric not in metrics]
             other = f"; by {_listed(rest)} no model is" if rest else ""
             if len(self.found.metrics) > 1:
-                return [Statement(f"{name} is certainly first by {self._listed(metrics)}{other}.", 1.9)]
+                by = _listed(metrics, len(self.found.metrics))
+                return [Statement(f"{name} is certainly first by {by}{other}.", 1.9)]
         return []
 
     def _interactions(self) -> list[Statement]:
@@ -261,9 +264,6 @@ class SoftFindings:
         parts = "; ".join(f"by {_listed(metrics)}, {text}" for text, metrics in alike.items())
         text = f"The ranking of the models on these items changes with the strength of the prior (not tested): {parts}."
         return [Statement(text, 1.4, statistic="prior")]
-
-    def _listed(self, metrics: Sequence[str]) -> str:
-        return _listed(metrics, len(self.found.metrics))
 
     def _pair(self, one: str, other: str, metric: str | None = None) -> Pair:
         """Return how much better the first of two predictions is on all items, and how sure that is."""

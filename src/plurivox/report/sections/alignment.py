@@ -86,6 +86,20 @@ ASKED = {
                            "chosen equally often.",
 }  # fmt: skip
 """The tables of what only some answers allow, in the order of the lens."""
+ANSWERS = (
+    ("refusals", "alignment-refusals", "What models answer, and what they do not",
+     "Share of the rated items that each model answered, refused, or left without a readable answer.",
+     "In ADA-Met a refusal counts as the largest distance; ADA-Met of answered items leaves it out."),
+    ("distance_histogram", "alignment-distances", "How far answers are from the mode",
+     "For each model, the share of items by the distance of its answer from the mode of all raters.",
+     "Of two models with the same mean distance, one may be slightly off on many items and the other far off on a "
+     "few."),
+    ("alignment_items", "alignment-item-map", "What models answer, item by item",
+     "The mean rating of each item, or band of items, and what each model answers.",
+     "The first row rises from left to right. A model that sees what raters see also rises; one in a single colour "
+     "gives the same answer to everything."),
+)  # fmt: skip
+"""Charts of what models answer: their names, anchors, titles, alternative texts and captions."""
 SHOWN_ITEMS = 20
 MAX_TOGETHER = 10  # models up to which all attributes share a heat map
 MAX_AXES = 6
@@ -106,7 +120,7 @@ def section(brief: Brief) -> Section | None:
         *shown("alignment-accounts", views.accounts(found, parts=True), SCORED), *_heats(found),
         *shown("alignment-closest", views.closest(found), CLOSEST, title="The closest groups"),
         *shown("alignment-contrasts", views.contrasts(found), PAIRS),
-        *_answers(found),
+        *(drawn(chart, found, *texts) for chart, *texts in ANSWERS),
         *shown("alignment-alpha", views.alphas(found), ALPHAS, title="Do models agree with each other?"),
         *_stand_ins(found),
     ]  # fmt: skip
@@ -210,28 +224,6 @@ def _stand_ins(found: Alignment) -> list[Block]:
     note += f" Humans with fewer than {LEAST_ITEMS} such items are left out: up to {few:,}." if few else ""
     table = shown("alignment-stand-in", views.stand_ins(found), note, title="Could a model stand in for a rater?")
     return [Prose(STANDING_IN), *table] if table else []
-
-
-def _answers(found: Alignment) -> list[Block]:
-    return [
-        drawn(
-            "refusals", found, "alignment-refusals", "What models answer, and what they do not",
-            "Share of the rated items that each model answered, refused, or left without a readable answer.",
-            "In ADA-Met a refusal counts as the largest distance; ADA-Met of answered items leaves it out.",
-        ),
-        drawn(
-            "distance_histogram", found, "alignment-distances", "How far answers are from the mode",
-            "For each model, the share of items by the distance of its answer from the mode of all raters.",
-            "Of two models with the same mean distance, one may be slightly off on many items and the other far off "
-            "on a few.",
-        ),
-        drawn(
-            "alignment_items", found, "alignment-item-map", "What models answer, item by item",
-            "The mean rating of each item, or band of items, and what each model answers.",
-            "The first row rises from left to right. A model that sees what raters see also rises; one in a single "
-            "colour gives the same answer to everything.",
-        ),
-    ]  # fmt: skip
 
 
 def _items(found: Alignment, brief: Brief) -> list[Block]:

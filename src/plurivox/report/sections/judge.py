@@ -54,11 +54,16 @@ def section(brief: Brief) -> Section | None:
     found = found_in(brief)
     findings = [one for one in findings_of(found, "judge-cards", _ANCHORS) if one.said.statistic != "verdict"]
     terms = tuple((slug("judge-term", one.name), one.label, f"{one.meaning}.") for one in of_role("judged"))
-    more: list[Block] = [*_figures(found), *_tables(found), Prose(METHODS), Terms(terms)]
-    return Section(
-        "judge", "Can a model judge?", LEAD, [], findings, remarks_of(found), more,
-        actions=_actions(found),
-    )  # fmt: skip
+    more: list[Block] = [
+        *_figures(found), *shown("judge-card", views.quantities(found), QUANTITIES),
+        *shown("judge-biases", views.biases(found), BIASES, title="Bias by groups of raters and parts of the items"),
+        *shown("judge-places", views.places(found), PLACES, title="Where chosen options were shown"),
+        Prose(METHODS), Terms(terms),
+    ]  # fmt: skip
+    out = [str(voice) for voice in found.voices if found.verdict(voice).kind == NOT]
+    text = f"anything from the answers of {listed(out, 2)} in place of ratings."
+    actions = [Action(CAUTION, text, "judge-cards", 3)] if out else []
+    return Section("judge", "Can a model judge?", LEAD, [], findings, remarks_of(found), more, actions=actions)
 
 
 def found_in(brief: Brief) -> JudgeCard:
@@ -102,19 +107,3 @@ def _reasons(found: JudgeCard, voices: list[Voice]) -> str:
         said += [f"{voice.prompt}:"] if len(voices) > 1 else []
         said += [*verdict.sentences, *verdict.untold]
     return " ".join(said)
-
-
-def _tables(found: JudgeCard) -> list[Block]:
-    """Return every quantity, biases, and where chosen options were shown."""
-    return [
-        *shown("judge-card", views.quantities(found), QUANTITIES),
-        *shown("judge-biases", views.biases(found), BIASES, title="Bias by groups of raters and parts of the items"),
-        *shown("judge-places", views.places(found), PLACES, title="Where chosen options were shown"),
-    ]
-
-
-def _actions(found: JudgeCard) -> list[Action]:
-    """Return which models should not judge here."""
-    out = [str(voice) for voice in found.voices if found.verdict(voice).kind == NOT]
-    text = f"anything from the answers of {listed(out, 2)} in place of ratings."
-    return [Action(CAUTION, text, "judge-cards", 3)] if out else []
