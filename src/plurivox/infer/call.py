@@ -44,13 +44,9 @@ from plurivox.infer.grouping import (
     subsets_by,
     together,
 )
-from plurivox.infer.inference import Inference
-from plurivox.infer.inference import Shuffled
-from plurivox.infer.inference import Sizes
-from plurivox.infer.inference import TwoGroups
+from plurivox.infer.inference import Inference, Shuffled, Sizes, TwoGroups
 from plurivox.infer.intervals import Spread
-from plurivox.infer.result import AxisDraws
-from plurivox.infer.result import Row
+from plurivox.infer.result import AxisDraws, Row
 
 
 class CallPart(NamedTuple):

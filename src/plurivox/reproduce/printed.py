@@ -31,12 +31,8 @@ from plurivox.lenses.cohesion.run import cohesion
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.run import soft_scores
 from plurivox.read.read import read_ratings
-from plurivox.read.tables import attributes_in
-from plurivox.read.tables import read_table
-from plurivox.reproduce import Paper
-from plurivox.reproduce import PublishedCell
-from plurivox.reproduce import published
-from plurivox.reproduce import shipped
+from plurivox.read.tables import attributes_in, read_table
+from plurivox.reproduce import Paper, PublishedCell, published, shipped
 from plurivox.statistics import soft
 from plurivox.statistics.registry import LABELS
 

@@ -26,7 +26,7 @@ from plurivox.base.settings import Settings
 from plurivox.domain.raw import plain
 from plurivox.infer.lens import Lens
 from plurivox.read.packed.folder import is_packed, named, read_manifest
-from plurivox.read.packed.remote import is_address
+from plurivox.read.packed.manifest import is_address
 from plurivox.report.settings import ReportSettings
 from plurivox.workbench.forms import lens_command, python_lines, report_command
 from plurivox.workbench.jobs import Jobs

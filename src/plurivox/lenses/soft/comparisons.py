@@ -33,11 +33,10 @@ from plurivox.domain.ratings import Ratings
 from plurivox.engine.draws import Draws, orders
 from plurivox.engine.pool import Running, batched
 from plurivox.engine.run import UnitSums
-from plurivox.infer.families import SIGNIFICANT, adjust, most_shuffles, step_down, undecided
+from plurivox.infer.families import SIGNIFICANT, DrawPlan, adjust, most_shuffles, step_down, undecided
 from plurivox.infer.grouping import Compared, Grouping
 from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.permutation import EXACT, ROUNDING, Flips, compare, exact_p
-from plurivox.infer.stopping import DrawPlan
 from plurivox.infer.tables import typed
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM, Floats
 from plurivox.lenses.soft.settings import SoftSettings

@@ -14,11 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.domain.part import Part
-from plurivox.engine.draws import Draws
-from plurivox.engine.draws import group_counts
-from plurivox.engine.draws import weighted_counts
-from plurivox.engine.pool import Running
-from plurivox.engine.pool import in_batches
+from plurivox.engine.draws import Draws, group_counts, weighted_counts
+from plurivox.engine.pool import Running, in_batches
 from plurivox.engine.run import Sums, UnitSums, units_of
 from plurivox.infer.intervals import NORMAL_95, wilson
 from plurivox.infer.tables import typed

@@ -14,9 +14,7 @@ from plurivox.base.wording import are, counted, listed, named
 from plurivox.infer.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling, weighted_statements
 from plurivox.infer.families import SIGNIFICANT
 from plurivox.infer.result import Row, Statement, p_text, told
-from plurivox.lenses.soft.comparisons import BINS
-from plurivox.lenses.soft.comparisons import GROUPS
-from plurivox.lenses.soft.comparisons import PARTS
+from plurivox.lenses.soft.comparisons import BINS, GROUPS, PARTS
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
 from plurivox.statistics.registry import LABELS
