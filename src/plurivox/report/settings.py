@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import OfGroups, setting, shared
 
 TITLE = "What the ratings say"
 MOST_LOOKS = 16
@@ -13,14 +13,12 @@ MOST_LOOKS = 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReportSettings(Settings):
+class ReportSettings(OfGroups):
     """The settings of a report; the analyses take theirs from it."""
 
-    by: Axes = shared.by(())
     threshold: Any = shared.threshold()
     items_by: str | None = shared.items_by()
     prior: Any = shared.prior(shared.AUTO)
-    several: Frozen = shared.several()
     level: Any = shared.level()
     gai: tuple[str, ...] = shared.gai()
     within: tuple[str, ...] | None = shared.within()
@@ -31,7 +29,6 @@ class ReportSettings(Settings):
     resample: str = shared.resample()
     bootstrap: int = shared.bootstrap(0, help="Bootstrap draws for intervals.")
     seed: int = shared.seed()
-    min_group_size: int = shared.min_group_size()
     looks: int = setting(
         1, "Number of planned looks at a growing study: headlines are corrected for all of them.", metavar="N",
         least=1, most=MOST_LOOKS,

@@ -7,7 +7,7 @@ from typing import Any
 
 from plurivox.base.arguments import check_fields
 from plurivox.base.errors import InputError
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, Frozen, OfGroups, setting, shared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def _read(texts: list[str]) -> dict[str, float]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AdviceSettings(Settings):
+class AdviceSettings(OfGroups):
     """The settings of advice."""
 
     by: Axes = shared.by(
@@ -100,8 +100,6 @@ class AdviceSettings(Settings):
     )
     within: tuple[str, ...] | None = shared.within()
     seed: int = shared.seed()
-    several: Frozen = shared.several()
-    min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
 
     def check(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from plurivox.base.errors import InputError
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, OfGroups, setting, shared
 
 FEWEST_PERMUTATIONS = 100
 MOST_SIMULATIONS = 100_000
@@ -24,7 +24,7 @@ def _share(value: float) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PlanSettings(Settings):
+class PlanSettings(OfGroups):
     """The settings of a plan."""
 
     by: Axes = shared.by(
@@ -53,8 +53,6 @@ class PlanSettings(Settings):
         cli=False,
     )
     seed: int = shared.seed()
-    several: Frozen = shared.several()
-    min_group_size: int = shared.min_group_size()
 
     def check(self) -> None:
         """Raise if there are too few permutations, or if the plan is for individual raters."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plurivox.base.errors import InputError
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, Frozen, OfGroups, setting, shared
 
 METRICS = ("hm", "mpa", "wra")
 ORDERS = ("lower", "value")
@@ -15,7 +15,7 @@ OWN_GROUP = "own group"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SelectionSettings(Settings):
+class SelectionSettings(OfGroups):
     """The settings of a selection."""
 
     by: Axes = shared.by(

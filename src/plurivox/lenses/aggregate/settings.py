@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import OfGroups, Settings, setting, shared
 from plurivox.base.settings.record import names
 
 METHODS = ("plurality", "mean", "posterior", "dawid_skene", "mace", "ordinal")
@@ -29,10 +29,9 @@ def _methods(given: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AggregateSettings(Settings):
+class AggregateSettings(OfGroups):
     """Settings for aggregation."""
 
-    by: Axes = shared.by(())
     methods: tuple[str, ...] = setting(
         METHODS, f"How labels are made: {', '.join(METHODS)} (default: all).", metavar="METHODS",
         parse=lambda text: tuple(map(str.strip, text.split(","))), canonical=_methods, accepts="str | Sequence[str]",
@@ -61,8 +60,6 @@ class AggregateSettings(Settings):
     resample: str = shared.resample()
     within: tuple[str, ...] | None = shared.within()
     correction: str = shared.correction()
-    several: Frozen = shared.several()
-    min_group_size: int = shared.min_group_size()
     seed: int = shared.seed()
 
     @property

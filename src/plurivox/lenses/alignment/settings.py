@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plurivox.base.arguments import MOST_DRAWS
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, Frozen, OfGroups, setting, shared
 from plurivox.base.settings.record import ordered_mapping
 
 
@@ -30,7 +30,7 @@ CLOSEST_BY = ("auto", "ada_met", "voter_distance")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AlignmentSettings(Settings):
+class AlignmentSettings(OfGroups):
     """Settings for alignment."""
 
     by: Axes = shared.by((), doc="Rater attributes and crossings of several, whose groups are compared.")
@@ -95,7 +95,6 @@ class AlignmentSettings(Settings):
         "each shuffle; bh, by, holm or bonferroni; or none, without claims.",
     )
     seed: int = shared.seed()
-    min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
 
     @property

@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import OfGroups, Settings, setting, shared
 from plurivox.infer.lens import Lens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CohesionSettings(Settings):
+class CohesionSettings(OfGroups):
     """Settings for cohesion."""
 
-    by: Axes = shared.by(())
     level: Any = shared.level()
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
@@ -36,7 +35,6 @@ class CohesionSettings(Settings):
     )
     ties: str = shared.ties()
     gai: tuple[str, ...] = shared.gai()
-    several: Frozen = shared.several()
     pairs: bool = shared.pairs()
     contrast: tuple[str, str] | None = shared.contrast()
     same_view: float = setting(
@@ -45,7 +43,6 @@ class CohesionSettings(Settings):
         doc="A group is said to have a view of its own only where the interval of its view correlation lies below "
         "this: on a bounded scale, leniency and spread alone bring it a little below 1.",
     )  # fmt: skip
-    min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
     seed: int = shared.seed()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, OfGroups, setting, shared
 from plurivox.base.settings.record import names, read_names
 
 MEAN, SHARES, AT_LEAST = "mean", "shares", "at_least"
@@ -22,7 +22,7 @@ def _what(given: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EstimateSettings(Settings):
+class EstimateSettings(OfGroups):
     """Settings for an estimate."""
 
     by: Axes = shared.by(
@@ -60,6 +60,4 @@ class EstimateSettings(Settings):
         "answer, which says nothing about them, so the estimate covers all items that it was asked about, and no human "
         'rating is lost. ``"out"``: they are left out on both sides, so the estimate covers the items that it answers.',
     )  # fmt: skip
-    several: Frozen = shared.several()
-    min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import OfGroups, setting, shared
 from plurivox.infer.lens import Input, Lens, Option
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ItemViewSettings(Settings):
+class ItemViewSettings(OfGroups):
     """Settings for one item."""
 
-    by: Axes = shared.by(())
-    several: Frozen = shared.several()
     permutations: int = shared.permutations(1000)
     seed: int = shared.seed()
     within: tuple[str, ...] | None = shared.within()

@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import OfGroups, Settings, setting, shared
 from plurivox.infer.lens import Lens, Written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ItemsSettings(Settings):
+class ItemsSettings(OfGroups):
     """Settings for items."""
 
-    by: Axes = shared.by(())
     uncertain: bool = setting(
         False, "Only the items that deserve more ratings, not those that divide groups.",
         doc="Whether to look only for items that deserve more ratings, not for those that divide groups.",
     )  # fmt: skip
-    several: Frozen = shared.several()
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
     n_lenses: int = shared.n_lenses()

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, OfGroups, setting, shared
 from plurivox.base.settings.record import names
 
 FIELDS = {
@@ -159,7 +159,7 @@ def read(texts: list[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JudgeSettings(Settings):
+class JudgeSettings(OfGroups):
     """Settings for a judge card."""
 
     by: Axes = shared.by((), doc="Rater attributes and crossings of several; bias is also given for each group.")
@@ -167,7 +167,6 @@ class JudgeSettings(Settings):
         None, "Also give bias for each value of this item attribute.", metavar="COLUMN",
         doc="An item attribute; bias is also given for each of its values.",
     )  # fmt: skip
-    several: Frozen = shared.several()
     models: tuple[str, ...] | None = setting(
         None, "Only this model. Repeatable.", option="--judge", metavar="MODEL", parse=tuple, repeated=True,
         canonical=names, hint="Give names of models.", accepts="str | Sequence[str] | None",
@@ -188,4 +187,3 @@ class JudgeSettings(Settings):
     tolerance: float = shared.tolerance()
     resample: str = shared.resample()
     seed: int = shared.seed()
-    min_group_size: int = shared.min_group_size()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plurivox.base.cards import CardCell, CardGrid, card
 from plurivox.base.errors import few
-from plurivox.base.settings import Axes, Frozen, Settings, shared
+from plurivox.base.settings import Axes, Frozen, OfGroups, Settings, shared
 from plurivox.base.wording import counted, withheld_note
 from plurivox.domain.attributes import as_categories, category_order, several_values
 from plurivox.domain.axis import CROSS, Axis, By, names_raters, rater_name
@@ -36,12 +36,8 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OverviewSettings(Settings):
+class OverviewSettings(OfGroups):
     """Settings for the overview."""
-
-    by: Axes = shared.by(())
-    several: Frozen = shared.several()
-    min_group_size: int = shared.min_group_size()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from plurivox.base.errors import InputError
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, OfGroups, Settings, setting, shared
 from plurivox.infer.lens import Lens
 from plurivox.lenses.responsiveness import ALWAYS
 
@@ -22,7 +22,7 @@ def _from_0_to_1(value: float) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PsychometricsSettings(Settings):
+class PsychometricsSettings(OfGroups):
     """Settings for psychometrics."""
 
     by: Axes = shared.by(
@@ -42,8 +42,6 @@ class PsychometricsSettings(Settings):
         LOWER_BOUND, "The H_j that raters must reach to join a Mokken scale.", metavar="H", check=_from_0_to_1,
         doc="The H_j that raters must reach to be put into one scale by Mokken's selection procedure.",
     )  # fmt: skip
-    several: Frozen = shared.several()
-    min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
     seed: int = shared.seed(doc="Seed for breaking ties at random.")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plurivox.base.errors import InputError
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, Frozen, OfGroups, setting, shared
 from plurivox.base.settings.record import conditions, read_conditions
 from plurivox.infer.lens import REFERENCE, Lens
 
@@ -18,7 +18,7 @@ ALWAYS = "always"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ResponsivenessSettings(Settings):
+class ResponsivenessSettings(OfGroups):
     """Settings for responsiveness."""
 
     by: Axes = shared.by(
@@ -51,7 +51,6 @@ class ResponsivenessSettings(Settings):
         "default, or published: MPA not capped at 0.",
         '``"default"``, or ``"published"``: MPA is not capped at 0, as in the paper\'s listing, so HM can exceed 1.',
     )
-    several: Frozen = shared.several()
     pairs: bool = shared.pairs()
     contrast: tuple[str, str] | None = shared.contrast()
     family: tuple[Frozen, ...] = setting(
@@ -74,7 +73,6 @@ class ResponsivenessSettings(Settings):
         5, "Name scores given to fewer items.", least=0, metavar="N",
         doc="Scores given to fewer items are named in a note, since MPA weighs every score equally.",
     )  # fmt: skip
-    min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
     seed: int = shared.seed()
 

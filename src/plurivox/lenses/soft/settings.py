@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plurivox.base.errors import InputError
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, OfGroups, setting, shared
 from plurivox.base.settings.record import names
 
 METRICS = (
@@ -40,7 +40,7 @@ def _probability(value: float) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SoftSettings(Settings):
+class SoftSettings(OfGroups):
     """Settings for soft scores."""
 
     prior: Any = shared.prior(
@@ -58,7 +58,6 @@ class SoftSettings(Settings):
     by: Axes = shared.by(
         (), doc="Rater attributes and crossings of several: models are also scored against the ratings of each group."
     )
-    several: Frozen = shared.several()
     items_by: str | None = shared.items_by(
         doc="An item attribute: models are also scored on the items of each of its values, by all raters, with a test "
         "of whether their comparison depends on it."
@@ -103,16 +102,13 @@ class SoftSettings(Settings):
         "deviation in each draw; bh, by, holm or bonferroni; or none, without claims.",
     )
     seed: int = shared.seed()
-    min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SoftLabelsSettings(Settings):
+class SoftLabelsSettings(OfGroups):
     """Settings for soft labels of ratings."""
 
-    by: Axes = shared.by(())
-    several: Frozen = shared.several()
     min_group_size: int = shared.min_group_size(
         doc="Groups with fewer raters, in the study or of an item, are withheld, and so are those that would reveal "
         "them."

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.base.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.base.settings import Axes, Frozen, OfGroups, setting, shared
 from plurivox.base.settings.record import ordered_mapping, read_values
 from plurivox.infer.lens import Lens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class VariationSettings(Settings):
+class VariationSettings(OfGroups):
     """Settings for variation."""
 
     by: Axes = shared.by(
@@ -53,10 +53,8 @@ class VariationSettings(Settings):
     resample: str = shared.resample()
     within: tuple[str, ...] | None = shared.within()
     correction: str = shared.correction()
-    several: Frozen = shared.several()
     pairs: bool = shared.pairs()
     contrast: tuple[str, str] | None = shared.contrast()
-    min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
     seed: int = shared.seed()
 
