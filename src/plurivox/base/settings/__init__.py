@@ -12,6 +12,8 @@ This package uses the standard library and
 :mod:`plurivox.base.errors`.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from plurivox.base.settings import shared
