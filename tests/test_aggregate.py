@@ -16,9 +16,9 @@ from plurivox.base.errors import InputError, SoftScoresWarning
 from plurivox.engine.draws import Draws
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Grouping
+from plurivox.lenses.aggregate import METHODS, AggregateSettings
 from plurivox.lenses.aggregate.fits import labels_of
 from plurivox.lenses.aggregate.run import STATISTICS, LabelDepartures
-from plurivox.lenses.aggregate.settings import METHODS, AggregateSettings
 from support import Write, ran
 
 FEW: dict[str, Any] = {"permutations": 19, "max_permutations": 19, "interval": "none"}

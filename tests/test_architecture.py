@@ -40,3 +40,10 @@ def test_class_names_are_unique() -> None:
     ]
     names = Counter(name for name, _ in found)
     assert [one for one in found if names[one[0]] > 1] == []
+
+
+def test_no_module_is_too_long_and_no_lens_has_too_many() -> None:
+    long = {path.name: n for path in SOURCE.rglob("*.py") if (n := len(path.read_text("utf-8").splitlines())) > 500}
+    assert not long
+    folders = (folder for package in ("lenses", "actions") for folder in (SOURCE / package).iterdir())
+    assert not [folder.name for folder in folders if len(list(folder.glob("*.py"))) > 8]

@@ -98,8 +98,7 @@ def soft_labels(
     from plurivox.base.csv_files import csv_text
     from plurivox.base.files import will_write
     from plurivox.engine.pool import Running
-    from plurivox.lenses.soft import labels
-    from plurivox.lenses.soft.settings import SoftLabelsSettings
+    from plurivox.lenses.soft import SoftLabelsSettings, labels
 
     if ids and (output is None or output.suffix.lower() != ".json"):
         raise typer.BadParameter("--ids requires -o FILE.json, the only form that shows who rated")

@@ -13,8 +13,8 @@ from plurivox.base.wording import interval_method, named
 from plurivox.domain.axis import CROSS
 from plurivox.domain.scale_names import Poles
 from plurivox.infer.result import GroupResult, Row
+from plurivox.lenses.aggregate import CALLED
 from plurivox.lenses.aggregate.result import Aggregation
-from plurivox.lenses.aggregate.settings import CALLED
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.responsiveness.result import Responsiveness

@@ -12,9 +12,9 @@ from plurivox.base.wording import counted, listed, named, resampled, withheld_wo
 from plurivox.domain.answers import Voice
 from plurivox.infer.result import Row
 from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.estimate import MEAN
 from plurivox.lenses.estimate.measuring import TOGETHER
 from plurivox.lenses.estimate.result import Estimate, voices_shown
-from plurivox.lenses.estimate.settings import MEAN
 from plurivox.lenses.judge.result import JudgeCard
 from plurivox.lenses.judge.settings import OF
 from plurivox.lenses.judge.verdicts import KINDS, MEANING

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from plurivox.base.errors import InputError
 from plurivox.domain.part import Part
 from plurivox.domain.ratings import Ratings
-from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings
+from plurivox.lenses.aggregate import OF_COUNTS, AggregateSettings
 
 Floats = NDArray[np.float64]
 

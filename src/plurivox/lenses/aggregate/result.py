@@ -19,7 +19,7 @@ from plurivox.base.wording import NO_GROUPS, counted, in_words, intervals_over, 
 from plurivox.infer.claims import Claimed, digits, group_statements, weighted_statements
 from plurivox.infer.result import GroupResult, Row, Statement, Table, frame_of, p_text
 from plurivox.infer.view import ALL_RATERS, RANGE, Column, Value, View, columns, filled, mark_of, notes_of, view_of
-from plurivox.lenses.aggregate.settings import CALLED, SAID
+from plurivox.lenses.aggregate import CALLED, SAID
 from plurivox.statistics.registry import LABELS, of_role
 
 ONE_TRUTH = (

@@ -33,9 +33,9 @@ from plurivox.infer.intervals import Spread
 from plurivox.infer.jackknife import LeftOut, left_out
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
+from plurivox.lenses.aggregate import OF_COUNTS, AggregateSettings
 from plurivox.lenses.aggregate.fits import MethodLabels, labels_of
 from plurivox.lenses.aggregate.result import Aggregation
-from plurivox.lenses.aggregate.settings import OF_COUNTS, AggregateSettings
 from plurivox.lenses.soft.matching import prior_words, resolve_prior
 from plurivox.statistics.registry import of_role
 

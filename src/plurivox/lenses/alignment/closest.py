@@ -31,8 +31,8 @@ from plurivox.infer.inference import Inference, Shuffled
 from plurivox.infer.permutation import upper_p
 from plurivox.infer.result import AxisDraws, Row
 from plurivox.infer.tables import typed
+from plurivox.lenses.alignment import AlignmentSettings
 from plurivox.lenses.alignment.matching import Floats
-from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.sums import Aligner, GroupPairs, differences, influences, shifted, wins
 
 GAP = "closest_gap"

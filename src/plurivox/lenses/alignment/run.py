@@ -31,6 +31,7 @@ from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import Row, Table
 from plurivox.infer.tables import typed
+from plurivox.lenses.alignment import AlignmentSettings
 from plurivox.lenses.alignment.closest import MISSED, Closest, corrected_leads, frames
 from plurivox.lenses.alignment.matching import (
     ALL,
@@ -51,7 +52,6 @@ from plurivox.lenses.alignment.matching import (
     subsets_of,
 )
 from plurivox.lenses.alignment.result import Alignment
-from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.stand_ins import STAND_INS, StandIns, as_raters
 from plurivox.lenses.alignment.sums import (
     REFERENCE,

@@ -14,8 +14,8 @@ from plurivox.base.errors import InputError
 from plurivox.domain.answers import Voice
 from plurivox.domain.scale import Scale
 from plurivox.infer.result import Row
+from plurivox.lenses.estimate import AT_LEAST, MEAN, SHARES, EstimateSettings
 from plurivox.lenses.estimate.population import Floats, Mask, RatingEntries
-from plurivox.lenses.estimate.settings import AT_LEAST, MEAN, SHARES, EstimateSettings
 from plurivox.statistics.ppi import (
     Powered,
     RaterVariance,

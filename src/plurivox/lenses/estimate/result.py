@@ -15,9 +15,9 @@ from plurivox.infer.claims import weighted_statements
 from plurivox.infer.result import Row, Statement, frame_of, p_text, told
 from plurivox.infer.tables import ModelResult
 from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.estimate import KEPT, MEAN
 from plurivox.lenses.estimate.measuring import BEST, COMBINED, TOGETHER
 from plurivox.lenses.estimate.population import ATTRIBUTE, SILENT
-from plurivox.lenses.estimate.settings import KEPT, MEAN
 
 FEW = 4
 """The most models that each get a sentence on what they are worth."""

@@ -21,6 +21,7 @@ from plurivox.infer.grouping import Compared
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import Row, Table
 from plurivox.lenses.alignment.matching import ALL, AnswersLike, as_answers
+from plurivox.lenses.estimate import KEPT, EstimateSettings
 from plurivox.lenses.estimate.measuring import (
     ERRORS,
     TOGETHER,
@@ -34,7 +35,6 @@ from plurivox.lenses.estimate.measuring import (
 )
 from plurivox.lenses.estimate.population import EstimatedItems, Floats, Mask, RatingEntries, compared_sets, population
 from plurivox.lenses.estimate.result import Estimate
-from plurivox.lenses.estimate.settings import KEPT, EstimateSettings
 
 
 @keywords(EstimateSettings, weights=True)

@@ -38,8 +38,8 @@ from plurivox.infer.grouping import Compared, Grouping
 from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.permutation import EXACT, ROUNDING, Flips, compare, exact_p
 from plurivox.infer.tables import typed
+from plurivox.lenses.soft import SoftSettings
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM, Floats
-from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import ALL, MetricSums, ScoreSums, ScoringTarget, bins_and_all, leading
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 

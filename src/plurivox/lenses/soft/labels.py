@@ -27,7 +27,7 @@ from plurivox.engine.draws import group_counts
 from plurivox.engine.pool import Running
 from plurivox.infer.grouping import Compared, compared, overlapping_axes
 from plurivox.infer.lens import keywords
-from plurivox.lenses.soft.settings import SoftLabelsSettings
+from plurivox.lenses.soft import SoftLabelsSettings
 
 ENDINGS = (".json", ".csv", ".parquet", ".jsonl", f"{SOFT}.tsv")
 _KEYS = ("item", "axis", "group", "n_ratings")

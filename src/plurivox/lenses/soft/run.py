@@ -30,6 +30,7 @@ from plurivox.infer.intervals import percentile_interval
 from plurivox.infer.lens import keywords
 from plurivox.infer.result import AxisDraws, Row, Table
 from plurivox.infer.tables import typed
+from plurivox.lenses.soft import SoftSettings
 from plurivox.lenses.soft.comparisons import (
     BY_RATING,
     GROUPS,
@@ -59,7 +60,6 @@ from plurivox.lenses.soft.matching import (
     resolve_prior,
 )
 from plurivox.lenses.soft.result import SoftScores, model_frame
-from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import (
     ALL,
     MOST_ITEMS,

@@ -7,10 +7,10 @@ from dataclasses import replace
 import polars as pl
 
 from plurivox.base.wording import counted, listed
+from plurivox.lenses.aggregate import CALLED, METHODS, OF_COUNTS
 from plurivox.lenses.aggregate import result as tables
 from plurivox.lenses.aggregate.fits import too_large
 from plurivox.lenses.aggregate.result import Aggregation
-from plurivox.lenses.aggregate.settings import CALLED, METHODS, OF_COUNTS
 from plurivox.report.parts import Block, Brief, Section, drawn, findings_of, headline, remarks_of, shown, values
 
 LEAD = (
