@@ -119,7 +119,10 @@ def _vote(counts, voting, i, slack, reach, share):
         for c in range(n_points):
             mean += counts[c] * numbers[c]
         mean /= total
-        nearest = np.abs(numbers - mean).min() + reach * (numbers[n_points - 1] - numbers[0])
+        nearest = np.inf
+        for c in range(n_points):
+            nearest = min(nearest, abs(numbers[c] - mean))
+        nearest += reach * (numbers[n_points - 1] - numbers[0])
         for c in range(n_points):
             share[c] = 1.0 if abs(numbers[c] - mean) <= nearest else 0.0
     n_tied = share.sum()
