@@ -299,10 +299,10 @@ def test_a_killed_run_loses_at_most_what_was_on_its_way(store: Path, write: Writ
         seen = len(server.requests)
         with closing(sqlite3.connect(store)) as opened, opened:
             assert opened.execute("pragma integrity_check").fetchone() == ("ok",)
-            stored = opened.execute("select count(*) from answers where state = 'answered'").fetchone()[0]
-        assert stored >= seen - 8
+            n_stored = opened.execute("select count(*) from answers where state = 'answered'").fetchone()[0]
+        assert n_stored >= seen - 8
         done = subprocess.run(asked, capture_output=True, text=True, check=True)
-        assert f"{stored} stored before" in done.stderr
+        assert f"{n_stored} stored before" in done.stderr
         assert len(server.requests) <= 400 + 8
     frame = stored(store)
     assert (frame.height, frame["state"].unique().to_list()) == (400, ["answered"])
