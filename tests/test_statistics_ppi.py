@@ -180,6 +180,18 @@ def test_one_rater_tells_nothing_of_others() -> None:
     assert np.isnan(rater_variance([], [], []).variance)
 
 
+def test_one_rater_apart_leaves_few_degrees_of_freedom() -> None:
+    """Of twenty raters of the same items, one says 4 and the others 0.
+
+    Without one, means lie 1 from their own mean, and -19 without the one apart, in some unit. Squares are 1 and 361,
+    with the sum 380; those of the squares sum to 19 + 361², so that they differ by 130,340 - 380²/20 = 123,120 among
+    themselves. Satterthwaite's degrees of freedom are 2 · 380²/123,120, where all alike would leave 19.
+    """
+    items, raters = np.tile(np.arange(3), 20), np.repeat(np.arange(20), 3)
+    found = rater_variance(items, raters, np.where(raters == 7, 4.0, 0.0))
+    assert found.freedom == pytest.approx(2 * 380**2 / 123_120)
+
+
 # What a model is worth -----------------------------------------------------------------------------------------------
 def test_worth_against_its_closed_form() -> None:
     """With ρ² = .8 and N = 9n the variance is 1 − .9·.8 = .28 of that of humans, so that n items are worth 2.571·n."""
